@@ -1,0 +1,23 @@
+"""Fixtures that every test module may use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def testdata() -> Path:
+    """Root of the published reference data (FWGEN_TESTDATA, default ../shared).
+
+    Skips the test, with the reason, where the data is absent: the project's
+    own tests do not need it.
+    """
+    root = Path(os.environ.get("FWGEN_TESTDATA", REPOSITORY.parent / "shared"))
+    if not (root / "nvdla").is_dir():
+        pytest.skip(f"reference data not found: {root} (set FWGEN_TESTDATA)")
+    return root
