@@ -1,0 +1,1 @@
+"""Static memory planning: lifetimes to addresses."""

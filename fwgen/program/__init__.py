@@ -1,0 +1,1 @@
+"""The accelerator-independent program: commands, buffers, tensors, encoding."""
