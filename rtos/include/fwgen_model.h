@@ -1,0 +1,111 @@
+/*
+ * fwgen_model.h - what generated code tells the runtime about models, memory
+ * and accelerators.
+ *
+ * Everything here is constant data that fwgen writes into the project
+ * (src/model_*.c, src/board_*.c); the runtime in rtos/ only reads it. The
+ * application sees the same data through fwgen_accel.h and nvdla.h.
+ */
+#ifndef FWGEN_MODEL_H
+#define FWGEN_MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Element types of tensors; the numbers are part of the serial protocol. */
+enum fwgen_dtype {
+    FWGEN_INT8 = 1,
+    FWGEN_UINT8 = 2,
+    FWGEN_INT16 = 3,
+    FWGEN_UINT16 = 4,
+    FWGEN_FLOAT16 = 5,
+    FWGEN_FLOAT32 = 6,
+};
+
+/* Memory orders of tensors; part of the serial protocol. */
+enum fwgen_layout {
+    FWGEN_NCHW = 1,
+    FWGEN_NHWC = 2,
+    FWGEN_NCXHWX = 3, /* channels in blocks of `atom` */
+};
+
+/* A tensor that the application fills or reads. */
+struct fwgen_tensor {
+    const char *name;
+    uint8_t *address;    /* first byte; 64-byte aligned */
+    uint32_t size;       /* bytes to bind */
+    uint32_t shape[4];   /* N, C, H, W in elements */
+    uint32_t strides[3]; /* bytes: element, line, surface */
+    float scale;         /* 0 where the model does not state it */
+    int32_t zero_point;
+    uint8_t dtype;  /* enum fwgen_dtype */
+    uint8_t layout; /* enum fwgen_layout */
+    uint16_t atom;
+};
+
+
+/* One compiled model. */
+struct fwgen_model {
+    const char *name;
+    uint8_t layout_hash[8];  /* of the placement of all buffers and tensors */
+    const uint32_t *program; /* docs/program.md */
+    uint32_t program_words;
+    const struct fwgen_tensor *inputs;
+    const struct fwgen_tensor *outputs;
+    const char *const *operation_names; /* NULL when left out */
+    uint16_t input_count;
+    uint16_t output_count;
+    uint16_t operation_count;
+    uint16_t accelerator;    /* index in fwgen_accelerators */
+    uint32_t interrupt_mask; /* status bits the program waits for */
+};
+
+extern const struct fwgen_model fwgen_models[];
+extern const uint32_t fwgen_model_count;
+
+/* One accelerator of the board. */
+struct fwgen_accelerator {
+    const char *name;   /* as in the board profile, "dla0" */
+    const char *family; /* "nvdla" */
+    const char *config; /* "nv_small" */
+    uintptr_t base;     /* of the register window */
+    int32_t irq;        /* interrupt number at the controller (NVIC: external) */
+    uint32_t irq_priority; /* FreeRTOS convention: 0 is the highest */
+    uint32_t timeout_ms;   /* default of WAIT commands */
+};
+
+extern const struct fwgen_accelerator fwgen_accelerators[];
+extern const uint32_t fwgen_accelerator_count;
+
+/* Constants that are copied to RAM before the scheduler starts. */
+struct fwgen_boot_copy {
+    void *destination;
+    const void *source;
+    uint32_t size;
+};
+
+extern const struct fwgen_boot_copy fwgen_boot_copies[];
+extern const uint32_t fwgen_boot_copy_count;
+
+/* Ranges that are zeroed before the scheduler starts (tensor arenas). */
+struct fwgen_boot_clear {
+    void *start;
+    uint32_t size;
+};
+
+extern const struct fwgen_boot_clear fwgen_boot_clears[];
+extern const uint32_t fwgen_boot_clear_count;
+
+/* Guard words between buffers; only in builds with FWGEN_CANARIES. Each word
+ * holds FWGEN_CANARY and is checked when an operation ends. */
+#define FWGEN_CANARY 0xc0de5afeu
+
+extern uint32_t *const fwgen_canaries[];
+extern const uint32_t fwgen_canary_count;
+
+/* Identity that `fwgen run` compares with the build it believes to run. */
+extern const char fwgen_board_name[];
+extern const char fwgen_version[];
+extern const uint8_t fwgen_build_id[16];
+
+#endif
