@@ -43,7 +43,6 @@ struct fwgen_tensor {
     uint16_t atom;
 };
 
-
 /* One compiled model. */
 struct fwgen_model {
     const char *name;
@@ -63,6 +62,18 @@ struct fwgen_model {
 extern const struct fwgen_model fwgen_models[];
 extern const uint32_t fwgen_model_count;
 
+/* The driver of a family: rtos/drivers/<family>.c defines
+ * fwgen_<family>_driver; see fwgen_driver.h. */
+struct fwgen_accel_driver;
+
+/* How the SoC resets the accelerator: one 32-bit register outside its window.
+ * `assert_value` is written, then `release_value`. */
+struct fwgen_reset_line {
+    uintptr_t address; /* 0: the board has none */
+    uint32_t assert_value;
+    uint32_t release_value;
+};
+
 /* One accelerator of the board. */
 struct fwgen_accelerator {
     const char *name;   /* as in the board profile, "dla0" */
@@ -72,10 +83,28 @@ struct fwgen_accelerator {
     int32_t irq;        /* interrupt number at the controller (NVIC: external) */
     uint32_t irq_priority; /* FreeRTOS convention: 0 is the highest */
     uint32_t timeout_ms;   /* default of WAIT commands */
+    uint32_t identity;     /* value of the version register; 0: any but 0 */
+    struct fwgen_reset_line reset;
+    const struct fwgen_accel_driver *driver; /* &fwgen_nvdla_driver */
 };
 
 extern const struct fwgen_accelerator fwgen_accelerators[];
 extern const uint32_t fwgen_accelerator_count;
+
+/* CPU kernels, indexed by the kernel number of the program's CPU command; NULL
+ * where no model uses the kernel. A kernel gets the command's argument words
+ * and returns 0, or a code of fwgen_result.h. The numbers are those of the
+ * Program. */
+typedef int (*fwgen_kernel)(const uint32_t *arguments, uint32_t count);
+
+#define FWGEN_KERNEL_SOFTMAX 1
+#define FWGEN_KERNEL_POWER 2
+
+int fwgen_kernel_softmax(const uint32_t *arguments, uint32_t count);
+int fwgen_kernel_power(const uint32_t *arguments, uint32_t count);
+
+extern const fwgen_kernel fwgen_kernels[];
+extern const uint32_t fwgen_kernel_count;
 
 /* Constants that are copied to RAM before the scheduler starts. */
 struct fwgen_boot_copy {
@@ -105,7 +134,7 @@ extern const uint32_t fwgen_canary_count;
 
 /* Identity that `fwgen run` compares with the build it believes to run. */
 extern const char fwgen_board_name[];
-extern const char fwgen_version[];
+extern const char fwgen_version[]; /* of the generator */
 extern const uint8_t fwgen_build_id[16];
 
 #endif

@@ -1,0 +1,117 @@
+/*
+ * fwgen_config_defaults.h - every build option of the runtime, with its default.
+ *
+ * The generator writes fwgen_config.h with the options that differ; each file
+ * of the runtime includes this header, never fwgen_config.h itself. Options
+ * are preprocessor numbers so that what is switched off costs nothing.
+ *
+ * FreeRTOSConfig.h must state: configSUPPORT_STATIC_ALLOCATION 1,
+ * configSUPPORT_DYNAMIC_ALLOCATION 0, configUSE_TASK_NOTIFICATIONS 1,
+ * configUSE_MUTEXES 1, configUSE_PREEMPTION 1, configCHECK_FOR_STACK_OVERFLOW 2,
+ * configUSE_IDLE_HOOK 1, configUSE_TIMERS 0, configPRIO_BITS,
+ * configCPU_CLOCK_HZ (the clock of SysTick), INCLUDE_vTaskDelay 1,
+ * INCLUDE_vTaskSuspend 1, INCLUDE_xTaskGetCurrentTaskHandle 1 and
+ * INCLUDE_uxTaskGetStackHighWaterMark 1; on Cortex-M the aliases
+ *     #define vPortSVCHandler SVC_Handler
+ *     #define xPortPendSVHandler PendSV_Handler
+ *     #define xPortSysTickHandler SysTick_Handler
+ * and
+ *     #define configASSERT(x) \
+ *         do { if (!(x)) { fwgen_assert_failed(__FILE_NAME__, __LINE__); } \
+ *         } while (0)
+ * with the prototype void fwgen_assert_failed(const char *, unsigned long).
+ * configUSE_TRACE_FACILITY 1 lets the TASKS request list the tasks of the
+ * application too; with 0 it lists those of the runtime.
+ */
+#ifndef FWGEN_CONFIG_DEFAULTS_H
+#define FWGEN_CONFIG_DEFAULTS_H
+
+#include "fwgen_config.h"
+
+/* Accelerators of the board; storage and interrupt handlers (0..3) follow. */
+#ifndef FWGEN_ACCEL_COUNT
+#define FWGEN_ACCEL_COUNT 1
+#endif
+
+/* Largest operation_count of all models; sizes the profile. */
+#ifndef FWGEN_MAX_OPERATIONS
+#define FWGEN_MAX_OPERATIONS 256
+#endif
+
+/* 1: ticks per operation are recorded (FWGEN_MAX_OPERATIONS words of RAM per
+ * accelerator). */
+#ifndef FWGEN_PROFILE
+#define FWGEN_PROFILE 0
+#endif
+
+/* 1: fwgen_canaries[] is checked at each MARK and at END. */
+#ifndef FWGEN_CANARIES
+#define FWGEN_CANARIES 0
+#endif
+
+/* 1: the build runs in the emulator: semihosting ends it with an exit code
+ * after a fault and on the EXIT request. Needs a debugger on hardware. */
+#ifndef FWGEN_SEMIHOSTING
+#define FWGEN_SEMIHOSTING 0
+#endif
+
+/* 1: a test build: unaligned accesses trap, misuse of the interface asserts. */
+#ifndef FWGEN_TEST_BUILD
+#define FWGEN_TEST_BUILD FWGEN_SEMIHOSTING
+#endif
+
+/* The accelerator task; the names NVDLA users know. Stack in words. */
+#ifndef NVDLA_TASK_PRIORITY
+#define NVDLA_TASK_PRIORITY 5
+#endif
+#ifndef NVDLA_STACK_SIZE
+#define NVDLA_STACK_SIZE 2048
+#endif
+
+/* 1: the serial link (docs/link.md) runs in a task of its own. */
+#ifndef FWGEN_LINK
+#define FWGEN_LINK 1
+#endif
+#ifndef FWGEN_LINK_TASK_PRIORITY
+#define FWGEN_LINK_TASK_PRIORITY 3
+#endif
+#ifndef FWGEN_LINK_STACK_SIZE
+#define FWGEN_LINK_STACK_SIZE 512
+#endif
+
+/* 1: text commands on the line of the link (help, status, tasks, ...). */
+#ifndef FWGEN_SHELL
+#define FWGEN_SHELL 0
+#endif
+
+/* 0: CRC-32 bit by bit (smallest); 1: table of 16 words (four times faster). */
+#ifndef FWGEN_CRC_TABLE
+#define FWGEN_CRC_TABLE 1
+#endif
+
+/* Bytes of the receive ring of the UART; a power of two. */
+#ifndef FWGEN_UART_RX_BUFFER
+#define FWGEN_UART_RX_BUFFER 256
+#endif
+
+/* What the idle task does: FWGEN_IDLE_SPIN keeps virtual time right in
+ * emulators that lose ticks while the CPU sleeps. */
+#define FWGEN_IDLE_SPIN 0
+#define FWGEN_IDLE_WFE 1
+#define FWGEN_IDLE_WFI 2
+#ifndef FWGEN_IDLE
+#define FWGEN_IDLE FWGEN_IDLE_SPIN
+#endif
+
+/* 1: the CPU has a data cache that is switched on (Cortex-M7, M55);
+ * the start-up code then enables both caches and CACHE commands act. */
+#ifndef FWGEN_DCACHE
+#define FWGEN_DCACHE 0
+#endif
+
+/* What a fault does when there is no semihosting: 0 halts, 1 resets. */
+#ifndef FWGEN_FAULT_RESET
+#define FWGEN_FAULT_RESET 0
+#endif
+
+#endif

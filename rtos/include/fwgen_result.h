@@ -1,0 +1,34 @@
+/*
+ * fwgen_result.h - result codes of all functions of the runtime.
+ *
+ * 0 to 10 are the status codes of the serial link (docs/link.md); codes from
+ * 16 on are never sent, the link reports them as DEVICE.
+ */
+#ifndef FWGEN_RESULT_H
+#define FWGEN_RESULT_H
+
+enum fwgen_result {
+    FWGEN_OK = 0,
+    FWGEN_ERROR_BAD_VERSION = 1,
+    FWGEN_ERROR_BAD_TYPE = 2,
+    FWGEN_ERROR_BAD_LENGTH = 3,
+    FWGEN_ERROR_BAD_INDEX = 4,
+    FWGEN_ERROR_BAD_RANGE = 5,
+    FWGEN_ERROR_BUSY = 6,
+    FWGEN_ERROR_TIMEOUT = 7,
+    FWGEN_ERROR_DEVICE = 8,
+    FWGEN_ERROR_NOT_SUPPORTED = 9,
+    FWGEN_ERROR_CANARY = 10,
+    FWGEN_ERROR_ARGUMENT = 16,    /* NULL or a contradiction */
+    FWGEN_ERROR_NO_INSTANCE = 17, /* all instances are handed out */
+    FWGEN_ERROR_CANCELLED = 18,
+    FWGEN_ERROR_PROGRAM = 19, /* reserved opcode or truncated command */
+};
+
+/* "TIMEOUT" for FWGEN_ERROR_TIMEOUT; "?" for an unknown code. Any context. */
+const char *fwgen_result_name(enum fwgen_result result);
+
+/* No operation, in reports. */
+#define FWGEN_NO_OPERATION 0xffffffffu
+
+#endif
