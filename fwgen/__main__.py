@@ -1,0 +1,5 @@
+"""`python -m fwgen` is the `fwgen` command."""
+
+from fwgen.cli.main import main
+
+main()

@@ -1,0 +1,1 @@
+"""The `fwgen` command: one small file a verb, each a thin shell over the library."""
