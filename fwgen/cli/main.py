@@ -102,6 +102,9 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
         return int(ExitCode.INTERRUPTED)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return int(ExitCode.USAGE)
     except click.ClickException as error:
         return errors.report_usage(error)
     except BrokenPipeError:
