@@ -1,0 +1,1 @@
+"""Comparison with references: trace replay, random layers, reports."""

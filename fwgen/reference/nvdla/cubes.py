@@ -1,0 +1,72 @@
+"""Feature cubes in memory and as arrays.
+
+A cube of width W, height H and C channels lies in surfaces of A channels (the
+memory atom): address = base + (c // A) * surface_stride + y * line_stride +
+x * A + c % A. As an array it is (S, H, W, A) with S = ceil(C / A); the last
+surface holds all A channels, used or not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fwgen.reference.nvdla.memory import Memory
+from fwgen.reference.nvdla.rounding import Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Cube:
+    """Where a feature cube lies; sizes in elements, strides in bytes."""
+
+    space: int
+    base: int
+    line_stride: int
+    surface_stride: int
+    width: int
+    height: int
+    channels: int
+    atom: int
+    element_bytes: int = 1
+
+    @property
+    def surfaces(self) -> int:
+        """Number of surfaces, the last one possibly part used."""
+        return -(-self.channels // self.atom)
+
+    def addresses(self) -> Ints:
+        """Byte address of each element's first byte, shape (S, H, W, A)."""
+        s = np.arange(self.surfaces, dtype=np.int64)[:, None, None, None]
+        y = np.arange(self.height, dtype=np.int64)[None, :, None, None]
+        x = np.arange(self.width, dtype=np.int64)[None, None, :, None]
+        a = np.arange(self.atom, dtype=np.int64)[None, None, None, :]
+        return (
+            self.base
+            + s * self.surface_stride
+            + y * self.line_stride
+            + (x * self.atom + a) * self.element_bytes
+        )
+
+    def read(self, memory: Memory) -> Ints:
+        """All elements as signed bytes, shape (S, H, W, A)."""
+        return memory.gather(self.space, self.addresses()).view(np.int8).astype(np.int64)
+
+    def write(self, memory: Memory, values: Ints) -> None:
+        """Store values (S, H, W, A) as bytes."""
+        memory.scatter(self.space, self.addresses(), values)
+
+
+def read_integers(memory: Memory, space: int, addresses: Ints, size: int) -> Ints:
+    """Signed little-endian integers of `size` bytes (1 or 2) at `addresses`."""
+    low = memory.gather(space, addresses).astype(np.int64)
+    if size == 1:
+        return ((low ^ 0x80) - 0x80).astype(np.int64)
+    high = memory.gather(space, addresses + 1).astype(np.int64)
+    return (((low | (high << 8)) ^ 0x8000) - 0x8000).astype(np.int64)
+
+
+def used_channels(channels: int, atom: int) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Mask (S, 1, 1, A) that is true for channels below C."""
+    surfaces = -(-channels // atom)
+    return (np.arange(surfaces * atom) < channels).reshape(surfaces, 1, 1, atom)
