@@ -1,0 +1,112 @@
+/*
+ * fwgen_driver.h - between the executor and the driver of an accelerator
+ * family. Not for applications.
+ *
+ * A family is one file in rtos/drivers/ that defines a struct
+ * fwgen_accel_driver. The executor plays programs; the driver knows how the
+ * hardware is identified, how its interrupt is read and acknowledged, and how
+ * it is brought back after a timeout.
+ */
+#ifndef FWGEN_DRIVER_H
+#define FWGEN_DRIVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "FreeRTOS.h"
+#include "task.h"
+
+#include "fwgen_config_defaults.h"
+#include "fwgen_model.h"
+#include "fwgen_result.h"
+
+struct fwgen_job;
+
+/* State of one accelerator. */
+struct fwgen_engine {
+    const struct fwgen_accelerator *hardware;
+    TaskHandle_t task;        /* plays the programs; notified by the ISR */
+    volatile uint32_t status; /* bits reported and not yet waited for */
+    uint32_t parity;          /* docs/program.md, "Repeated runs" */
+    uint32_t operation;       /* of the last MARK */
+    const uint32_t *failed;   /* the command that failed */
+    TickType_t wait_ticks;    /* default of WAIT and POLL */
+    struct fwgen_job *volatile current;
+    struct fwgen_job *queue;
+    uint32_t inferences;
+    uint32_t errors;
+    volatile uint32_t interrupts;
+    volatile uint32_t spurious;
+    uint32_t resets;
+    uint32_t last_operation;
+    uint8_t last_result;
+    volatile bool broken;
+#if FWGEN_PROFILE
+    const struct fwgen_model *profile_model;
+    uint32_t profile_start;
+    uint32_t profile[FWGEN_MAX_OPERATIONS];
+#endif
+};
+
+struct fwgen_accel_driver {
+    /* Checks the identity and brings the hardware into the state that programs
+     * expect: at rest, its interrupts masked and acknowledged, parity known.
+     * Task context or before the scheduler. FWGEN_OK or FWGEN_ERROR_DEVICE. */
+    enum fwgen_result (*start)(struct fwgen_engine *engine);
+    /* Lets the interrupts of the model's mask through; before each run. */
+    void (*prepare)(struct fwgen_engine *engine,
+                    const struct fwgen_model *model);
+    /* Reads and acknowledges the interrupt; returns the status bits. */
+    uint32_t (*interrupt)(struct fwgen_engine *engine);
+    /* After a run that did not reach its end: brings the hardware to rest and
+     * sets the parity word to what the hardware will do next. Task context,
+     * bounded by the default timeout. FWGEN_OK or FWGEN_ERROR_DEVICE. */
+    enum fwgen_result (*recover)(struct fwgen_engine *engine,
+                                 const struct fwgen_model *model);
+};
+
+extern const struct fwgen_accel_driver fwgen_nvdla_driver;
+
+/*
+ * Plays a program once. Called by the engine's task with the hardware at rest.
+ * timeout: ticks for the whole run, counted from `start`; portMAX_DELAY: only
+ * the timeouts of the single waits.
+ * Returns FWGEN_OK, FWGEN_ERROR_TIMEOUT, FWGEN_ERROR_PROGRAM,
+ * FWGEN_ERROR_CANCELLED, FWGEN_ERROR_NOT_SUPPORTED, FWGEN_ERROR_CANARY or a
+ * code of a CPU kernel. engine->operation then tells where.
+ */
+enum fwgen_result fwgen_execute(struct fwgen_engine *engine,
+                                const struct fwgen_model *model,
+                                TickType_t start, TickType_t timeout);
+
+/* Words of the command at `word`, itself included; 0 for END and for reserved
+ * opcodes. Lets drivers walk over a program. */
+uint32_t fwgen_command_words(uint32_t word);
+
+/* True when the running job is to end early; asked by the executor. */
+bool fwgen_engine_cancelled(const struct fwgen_engine *engine);
+
+/*
+ * Board hook: resets accelerator `index` (all its units, pointers, and pending
+ * interrupts). The default writes the reset register of the board
+ * (fwgen_accelerator.reset). Returns false when the board cannot.
+ */
+bool fwgen_board_accel_reset(uint32_t index);
+
+/* Encoding of commands, docs/program.md. */
+#define FWGEN_OP_END 0u
+#define FWGEN_OP_RUN 1u
+#define FWGEN_OP_PORT 2u
+#define FWGEN_OP_SET 3u
+#define FWGEN_OP_GROUP 4u
+#define FWGEN_OP_WAIT 5u
+#define FWGEN_OP_POLL 6u
+#define FWGEN_OP_CPU 7u
+#define FWGEN_OP_CACHE 8u
+#define FWGEN_OP_MARK 9u
+
+#define FWGEN_COMMAND_OP(word) ((word) >> 28)
+#define FWGEN_COMMAND_SMALL(word) (((word) >> 20) & 0xffu)
+#define FWGEN_COMMAND_LOW(word) ((word) & 0xfffffu)
+
+#endif
