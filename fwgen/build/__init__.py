@@ -1,0 +1,1 @@
+"""Toolchain and kernel discovery, compiling, artefacts and their reports."""

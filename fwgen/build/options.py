@@ -1,0 +1,69 @@
+"""Options of one build, and their defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+DEFAULT_TASK_PRIORITY = 5
+DEFAULT_STACK_WORDS = 2048
+
+
+class BuildKind(StrEnum):
+    """What the image is for."""
+
+    RELEASE = "release"
+    """For the product: no exit from the emulator, asserts that reset or stop."""
+
+    TEST = "test"
+    """For the emulator and tests: canaries, fault reports that end QEMU."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """Everything a user can choose for a build besides the model and the board.
+
+    Attributes:
+        kind: release or test.
+        freertos: a kernel tree V9 .. V11, None to look for one (docs: building).
+        task_priority: FreeRTOS priority of the accelerator task, 1 ..
+            max_priorities - 1 (NVDLA_TASK_PRIORITY).
+        stack_words: stack of the accelerator task in 32-bit words (NVDLA_STACK_SIZE).
+        link_stack_words: stack of the serial link's task in words.
+        main_stack_bytes: stack of start-up code and interrupts in bytes.
+        max_priorities: configMAX_PRIORITIES.
+        tick_hz: configTICK_RATE_HZ.
+        irq: interrupt number of the first accelerator instead of the profile's.
+        timeout_ms: longest wait for one operation, instead of the profile's.
+        idle: "spin", "wfi" or "wfe" instead of the profile's.
+        shell: text shell on the console.
+        profile: time of each operation.
+        operation_names: names of operations in the image.
+        canaries: guard words between buffers; None: in test builds only.
+        optimise_program: False keeps every register write of the lowering.
+        jobs: compilers that run at the same time; 0: one per processor.
+    """
+
+    kind: BuildKind = BuildKind.RELEASE
+    freertos: Path | None = None
+    task_priority: int = DEFAULT_TASK_PRIORITY
+    stack_words: int = DEFAULT_STACK_WORDS
+    link_stack_words: int = 512
+    main_stack_bytes: int = 2048
+    max_priorities: int = 8
+    tick_hz: int = 1000
+    irq: int | None = None
+    timeout_ms: int | None = None
+    idle: str | None = None
+    shell: bool = True
+    profile: bool = True
+    operation_names: bool = True
+    canaries: bool | None = None
+    optimise_program: bool = True
+    jobs: int = 0
+
+    @property
+    def with_canaries(self) -> bool:
+        """Whether guard words are placed and checked."""
+        return self.kind is BuildKind.TEST if self.canaries is None else self.canaries
