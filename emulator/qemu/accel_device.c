@@ -1,0 +1,568 @@
+/*
+ * accel_device.c - puts an accelerator model (accel_model.h) on the bus: a
+ * register window, an interrupt line, DMA and time.
+ *
+ * Time. The model counts cycles of its clock; the device feeds it virtual time:
+ * before each register access and when its timer expires, the model is advanced
+ * to the present. The timer always stands at the model's next event. With
+ * -icount virtual time depends on the instructions executed only, so two runs
+ * give the same interrupts at the same nanosecond.
+ *
+ * Without -icount the operations are computed by the model's execute() in a
+ * worker thread while the guest runs on. The model's time then stands still
+ * while the worker computes, and an operation completes at its modelled time
+ * or when the computation is finished, whichever is later.
+ *
+ * Registers are 32 bits wide; any other access is a guest error that reads as
+ * zero and writes nothing.
+ */
+#define _GNU_SOURCE
+#include "accel_device.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "accel_model.h"
+#include "dma.h"
+#include "qemu_api.h"
+#include "record.h"
+#include "worker.h"
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+#define DEFAULT_CLOCK_HZ UINT64_C(100000000)
+#define MAX_FAULTS 16u
+/* Above what machines put there: RAM overlays use less. */
+#define MAP_PRIORITY 10
+
+struct accel_device {
+    /* Options. */
+    const struct accel_family *family;
+    char *config;
+    char *name;
+    char *intc;
+    char *faults[MAX_FAULTS];
+    unsigned fault_count;
+    uint64_t base;
+    uint64_t size;
+    uint64_t irq_number;
+    uint64_t clock_hz;
+    bool has_base;
+    bool has_irq;
+    /* The device. */
+    struct accel_model *model;
+    struct dma dma;
+    struct record record;
+    MemoryRegion *region;
+    QEMUTimer *timer;
+    qemu_irq irq;
+    uint64_t cycles; /* model time */
+    bool realized;
+    bool threaded;
+    struct worker worker;
+};
+
+/* ---- callbacks of the model ---- */
+
+static int64_t now_ns(void)
+{
+    return qemu.qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+}
+
+static bool host_read(void *opaque, enum accel_space space, uint64_t addr,
+                      void *dst, size_t len)
+{
+    struct accel_device *device = opaque;
+
+    return dma_transfer(&device->dma, space, addr, dst, len, false);
+}
+
+static bool host_write(void *opaque, enum accel_space space, uint64_t addr,
+                       const void *src, size_t len)
+{
+    struct accel_device *device = opaque;
+
+    /* QEMU takes one pointer for both directions and only reads it here. */
+    return dma_transfer(&device->dma, space, addr, (void *)(uintptr_t)src, len,
+                        true);
+}
+
+static void host_irq(void *opaque, bool level)
+{
+    struct accel_device *device = opaque;
+
+    if (!device->realized) {
+        return;
+    }
+    record_irq(&device->record, now_ns(), level);
+    qemu.qemu_set_irq(device->irq, level);
+}
+
+static void host_guest_error(void *opaque, const char *message)
+{
+    struct accel_device *device = opaque;
+
+    record_guest_error(&device->record, device->realized ? now_ns() : 0,
+                       message);
+}
+
+static void host_op_done(void *opaque, const struct accel_op_event *event)
+{
+    struct accel_device *device = opaque;
+
+    record_operation(&device->record, now_ns(), event);
+}
+
+/* ---- time ---- */
+
+static uint64_t cycles_at(const struct accel_device *device, int64_t ns)
+{
+    return (uint64_t)((unsigned __int128)(uint64_t)ns * device->clock_hz /
+                      NS_PER_SECOND);
+}
+
+/* First nanosecond at which cycles_at() has reached `cycles`. */
+static int64_t ns_at(const struct accel_device *device, uint64_t cycles)
+{
+    unsigned __int128 ns = ((unsigned __int128)cycles * NS_PER_SECOND +
+                            device->clock_hz - 1) /
+                           device->clock_hz;
+
+    return ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
+}
+
+/* Advances the model to the present, as far as its results are computed. */
+static void catch_up(struct accel_device *device)
+{
+    uint64_t target = cycles_at(device, now_ns());
+
+    if (!device->threaded) {
+        if (target > device->cycles) {
+            uint64_t step = target - device->cycles;
+
+            device->cycles = target;
+            device->family->advance(device->model, step);
+        }
+        return;
+    }
+    while (device->cycles < target && !device->worker.busy) {
+        uint64_t event = device->family->next_event(device->model);
+        uint64_t step = target - device->cycles;
+
+        if (event < step) {
+            step = event;
+        }
+        device->cycles += step;
+        device->family->advance(device->model, step);
+        /* An event may have launched a waiting operation. */
+        if (step == event &&
+            device->family->next_event(device->model) != ACCEL_NO_EVENT) {
+            worker_kick(&device->worker);
+        }
+    }
+}
+
+static void arm_timer(struct accel_device *device)
+{
+    uint64_t event;
+
+    if (device->threaded && device->worker.busy) {
+        return; /* work_done() comes back here */
+    }
+    event = device->family->next_event(device->model);
+    if (event == ACCEL_NO_EVENT || event > UINT64_MAX - device->cycles) {
+        qemu.timer_del(device->timer);
+    } else {
+        qemu.timer_mod_ns(device->timer,
+                          ns_at(device, device->cycles + event));
+    }
+}
+
+static void timer_expired(void *opaque)
+{
+    struct accel_device *device = opaque;
+
+    catch_up(device);
+    arm_timer(device);
+}
+
+static void work(void *opaque)
+{
+    struct accel_device *device = opaque;
+
+    device->family->execute(device->model);
+}
+
+static void work_done(void *opaque)
+{
+    timer_expired(opaque);
+}
+
+/* ---- registers ---- */
+
+static bool access_is_valid(struct accel_device *device, const char *verb,
+                            uint64_t addr, unsigned size)
+{
+    char text[160];
+
+    if (size == 4 && addr % 4 == 0) {
+        return true;
+    }
+    snprintf(text, sizeof(text),
+             "%s of %u bytes at offset 0x%" PRIx64
+             ": only aligned 32-bit accesses exist",
+             verb, size, addr);
+    record_guest_error(&device->record, now_ns(), text);
+    return false;
+}
+
+static uint64_t mmio_read(void *opaque, uint64_t addr, unsigned size)
+{
+    struct accel_device *device = opaque;
+    uint32_t offset = (uint32_t)addr;
+    uint32_t value;
+
+    if (!access_is_valid(device, "read", addr, size)) {
+        return 0;
+    }
+    catch_up(device);
+    value = device->family->read(device->model, offset);
+    record_access(&device->record, now_ns(), false, addr, value,
+                  device->family->register_name(offset));
+    arm_timer(device);
+    return value;
+}
+
+static void mmio_write(void *opaque, uint64_t addr, uint64_t data,
+                       unsigned size)
+{
+    struct accel_device *device = opaque;
+    uint32_t offset = (uint32_t)addr;
+
+    if (!access_is_valid(device, "write", addr, size)) {
+        return;
+    }
+    catch_up(device);
+    record_access(&device->record, now_ns(), true, addr, data,
+                  device->family->register_name(offset));
+    device->family->write(device->model, offset, (uint32_t)data);
+    if (device->threaded &&
+        device->family->next_event(device->model) != ACCEL_NO_EVENT) {
+        worker_kick(&device->worker);
+    }
+    arm_timer(device);
+}
+
+/* QEMU is told that every size works, so that wrong ones arrive here and can
+ * be named instead of becoming a bus error without a message. */
+static const MemoryRegionOps mmio_ops = {
+    .read = mmio_read,
+    .write = mmio_write,
+    .endianness = QEMU_DEVICE_LITTLE_ENDIAN,
+    .valid = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
+    .impl = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
+};
+
+static void reset(void *opaque)
+{
+    struct accel_device *device = opaque;
+
+    if (device->threaded) {
+        worker_settle(&device->worker);
+    }
+    qemu.timer_del(device->timer);
+    device->family->reset(device->model);
+    device->cycles = cycles_at(device, now_ns());
+    qemu.qemu_set_irq(device->irq, 0);
+    record_reset(&device->record, now_ns());
+}
+
+/* ---- options ---- */
+
+static bool parse_number(const char *value, uint64_t *number)
+{
+    char *stop;
+
+    errno = 0;
+    *number = strtoull(value, &stop, 0);
+    return stop != value && *stop == '\0' && errno == 0 && value[0] != '-';
+}
+
+static void *accel_begin(const char *value, char *error, size_t size)
+{
+    struct accel_device *device;
+    const struct accel_family *family = accel_family_find(value);
+
+    if (family == NULL) {
+        const struct accel_family *const *known = accel_families();
+        int used = snprintf(error, size,
+                            "there is no accelerator family \"%s\"; known:",
+                            value);
+
+        for (; *known != NULL && used > 0 && (size_t)used < size; known++) {
+            used += snprintf(error + used, size - (size_t)used, " %s",
+                             (*known)->name);
+        }
+        return NULL;
+    }
+    device = calloc(1, sizeof(*device));
+    if (device == NULL) {
+        snprintf(error, size, "out of memory");
+        return NULL;
+    }
+    device->family = family;
+    device->clock_hz = DEFAULT_CLOCK_HZ;
+    device->size = family->window_size;
+    return device;
+}
+
+static bool set_text(char **place, const char *value)
+{
+    free(*place);
+    *place = strdup(value);
+    return *place != NULL;
+}
+
+static bool accel_option(void *overlay, const char *key, const char *value,
+                         char *error, size_t size)
+{
+    struct accel_device *device = overlay;
+    uint64_t *number = NULL;
+
+    snprintf(error, size, "out of memory");
+    if (strcmp(key, "config") == 0) {
+        return set_text(&device->config, value);
+    }
+    if (strcmp(key, "name") == 0) {
+        return set_text(&device->name, value);
+    }
+    if (strcmp(key, "intc") == 0) {
+        return set_text(&device->intc, value);
+    }
+    if (strcmp(key, "fault") == 0) {
+        if (device->fault_count == MAX_FAULTS) {
+            snprintf(error, size, "more than %u faults", MAX_FAULTS);
+            return false;
+        }
+        return set_text(&device->faults[device->fault_count++], value);
+    }
+    if (strcmp(key, "dma") == 0) {
+        return dma_add(&device->dma.maps[ACCEL_DRAM], value, error, size);
+    }
+    if (strcmp(key, "sram") == 0) {
+        return dma_add(&device->dma.maps[ACCEL_SRAM], value, error, size);
+    }
+    if (strcmp(key, "trace") == 0 || strcmp(key, "events") == 0) {
+        struct record_stream **stream =
+            key[0] == 't' ? &device->record.trace : &device->record.events;
+
+        if (!record_open(stream, value)) {
+            snprintf(error, size, "%s: %s", value, strerror(errno));
+            return false;
+        }
+        return true;
+    }
+    if (strcmp(key, "base") == 0) {
+        number = &device->base;
+        device->has_base = true;
+    } else if (strcmp(key, "irq") == 0) {
+        number = &device->irq_number;
+        device->has_irq = true;
+    } else if (strcmp(key, "clock") == 0) {
+        number = &device->clock_hz;
+    } else if (strcmp(key, "size") == 0) {
+        number = &device->size;
+    } else {
+        snprintf(error, size, "option \"%s\" is unknown; accel= takes %s", key,
+                 accel_device_kind.options);
+        return false;
+    }
+    if (!parse_number(value, number)) {
+        snprintf(error, size, "%s=%s is not a number", key, value);
+        return false;
+    }
+    return true;
+}
+
+static bool accel_finish(void *overlay, char *error, size_t size)
+{
+    struct accel_device *device = overlay;
+    struct accel_host host = {
+        .opaque = device,
+        .read = host_read,
+        .write = host_write,
+        .irq = host_irq,
+        .guest_error = host_guest_error,
+        .op_done = host_op_done,
+    };
+
+    if (device->name == NULL) {
+        device->name = strdup("dla0");
+    }
+    if (device->intc == NULL) {
+        device->intc = strdup("armv7m");
+    }
+    device->record.name = device->name;
+    if (device->config == NULL || !device->has_base || !device->has_irq) {
+        snprintf(error, size, "%s: config=, base= and irq= must be given",
+                 device->name);
+        return false;
+    }
+    if (device->clock_hz == 0 || device->size == 0 ||
+        device->size > device->family->window_size || device->size % 4 != 0 ||
+        device->base % 4096 != 0 || device->base > UINT64_MAX - device->size) {
+        snprintf(error, size,
+                 "%s: base=0x%" PRIx64 ",size=0x%" PRIx64 ",clock=%" PRIu64
+                 " is impossible (page-aligned base, window of at most 0x%x "
+                 "bytes, clock above 0)",
+                 device->name, device->base, device->size, device->clock_hz,
+                 device->family->window_size);
+        return false;
+    }
+    device->model =
+        device->family->create(device->config, &host, error, size);
+    if (device->model == NULL) {
+        return false;
+    }
+    for (unsigned i = 0; i < device->fault_count; i++) {
+        if (device->family->fault == NULL) {
+            snprintf(error, size, "%s: this family has no faults",
+                     device->name);
+            return false;
+        }
+        if (!device->family->fault(device->model, device->faults[i], error,
+                                   size)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- the machine ---- */
+
+/* Interrupt controllers: their QOM type, the property that counts their lines
+ * and how many of these are internal. */
+static const struct {
+    const char *type;
+    const char *count_property;
+    uint64_t internal;
+} controllers[] = {
+    {"armv7m", "num-irq", 16},
+    {"arm_gic", "num-irq", 32},
+    {"arm-gicv3", "num-irq", 32},
+    {"riscv.sifive.plic", "num-sources", 0},
+};
+
+static Object *find_controller(const struct accel_device *device, char *error,
+                               size_t size)
+{
+    bool ambiguous = false;
+    Object *object;
+
+    if (device->intc[0] == '/') {
+        object = qemu.object_resolve_path(device->intc, &ambiguous);
+    } else {
+        object = qemu.object_resolve_path_type("", device->intc, &ambiguous);
+    }
+    if (object == NULL) {
+        snprintf(error, size,
+                 ambiguous ? "%s: the machine has several interrupt controllers "
+                             "\"%s\"; give intc= a path"
+                           : "%s: the machine has no interrupt controller "
+                             "\"%s\"",
+                 device->name, device->intc);
+    }
+    return object;
+}
+
+/* qdev_get_gpio_in() ends the process on a line that does not exist. */
+static bool line_exists(const struct accel_device *device, Object *controller,
+                        char *error, size_t size)
+{
+    const char *type = qemu.object_get_typename(controller);
+
+    for (size_t i = 0; i < sizeof(controllers) / sizeof(controllers[0]); i++) {
+        Error *failure = NULL;
+        uint64_t lines;
+
+        if (strcmp(type, controllers[i].type) != 0) {
+            continue;
+        }
+        lines = qemu.object_property_get_uint(
+            controller, controllers[i].count_property, &failure);
+        if (failure != NULL) {
+            qemu.error_free(failure);
+            continue;
+        }
+        lines -= controllers[i].internal < lines ? controllers[i].internal
+                                                 : lines;
+        if (device->irq_number < lines) {
+            return true;
+        }
+        snprintf(error, size,
+                 "%s: irq=%" PRIu64 " does not exist, %s of this machine has "
+                 "lines 0 to %" PRIu64,
+                 device->name, device->irq_number, type, lines - 1);
+        return false;
+    }
+    snprintf(error, size,
+             "%s: interrupt controllers of type \"%s\" are not known",
+             device->name, type);
+    return false;
+}
+
+static bool accel_realize(void *overlay, char *error, size_t size)
+{
+    struct accel_device *device = overlay;
+    Object *controller = find_controller(device, error, size);
+
+    if (controller == NULL || !line_exists(device, controller, error, size)) {
+        return false;
+    }
+    device->irq = qemu.qdev_get_gpio_in((DeviceState *)controller,
+                                        (int)device->irq_number);
+    device->region = calloc(1, QEMU_MEMORY_REGION_BYTES);
+    device->timer = calloc(1, QEMU_TIMER_BYTES);
+    if (device->region == NULL || device->timer == NULL) {
+        snprintf(error, size, "out of memory");
+        return false;
+    }
+    qemu.timer_init_full(device->timer, NULL, QEMU_CLOCK_VIRTUAL, QEMU_SCALE_NS,
+                         0, timer_expired, device);
+    device->threaded = device->family->execute != NULL && !qemu_icount();
+    if (device->threaded &&
+        !worker_start(&device->worker, work, work_done, device)) {
+        snprintf(error, size, "%s: cannot start a thread", device->name);
+        return false;
+    }
+    qemu.memory_region_init_io(device->region, NULL, &mmio_ops, device,
+                               device->name, device->size);
+    qemu.memory_region_add_subregion_overlap(qemu.get_system_memory(),
+                                             device->base, device->region,
+                                             MAP_PRIORITY);
+    qemu.qemu_register_reset(reset, device);
+    device->realized = true;
+    return true;
+}
+
+static void accel_exit(void *overlay)
+{
+    struct accel_device *device = overlay;
+
+    if (device->realized) {
+        record_summary(&device->record);
+    }
+}
+
+const struct overlay_kind accel_device_kind = {
+    .key = "accel",
+    .options = "config, base, size, irq, intc, clock, name, dma, sram, trace, "
+               "events and fault",
+    .begin = accel_begin,
+    .option = accel_option,
+    .finish = accel_finish,
+    .realize = accel_realize,
+    .exit = accel_exit,
+};
