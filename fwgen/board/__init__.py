@@ -1,0 +1,1 @@
+"""Board profiles: what a board is made of, read from boards/*.toml."""

@@ -1,0 +1,334 @@
+"""The nouns of a board profile: everything fwgen knows about one board.
+
+A profile is one TOML file (docs/boards.md); `fwgen.board.profile` reads and
+checks it. These classes hold facts only; each field's description below is the
+text of the published JSON Schema and of the reference page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+SIZE_PATTERN = r"^[0-9]+ ?(B|KiB|MiB|GiB)?$"
+
+Text = Annotated[str, Meta(min_length=1)]
+Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9_.-]{0,63}$")]
+Identifier = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
+Size = Annotated[
+    int,
+    Meta(ge=1, extra_json_schema={"type": ["integer", "string"], "pattern": SIZE_PATTERN}),
+]
+Address = Annotated[int, Meta(ge=0, le=2**40 - 1)]
+Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+Positive = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+Frequency = Annotated[int, Meta(ge=1, le=10_000_000_000)]
+
+Core = Literal[
+    "cortex-m3",
+    "cortex-m4",
+    "cortex-m7",
+    "cortex-m33",
+    "cortex-m55",
+    "cortex-m85",
+    "cortex-a7",
+    "cortex-a35",
+    "cortex-a53",
+    "cortex-a55",
+    "cortex-a73",
+]
+Fpu = Literal["none", "fpv4-sp-d16", "fpv5-sp-d16", "fpv5-d16", "neon-vfpv4", "neon-fp-armv8"]
+Controller = Literal["nvic", "gicv2", "gicv3"]
+UartDriver = Literal["cmsdk_uart", "dw_apb_uart", "pl011", "imx_uart", "meson_uart"]
+MemoryUse = Literal["code", "constants", "data", "tensors", "dma", "nvmem"]
+Idle = Literal["spin", "wfi", "wfe"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """The processor and its interrupt controller."""
+
+    core: Annotated[Core, Meta(description="Processor core the firmware is compiled for.")]
+    clock_hz: Annotated[
+        Frequency, Meta(description="Core clock in Hz; on Cortex-M also the SysTick clock.")
+    ]
+    irq_controller: Annotated[Controller, Meta(description="Interrupt controller.")]
+    external_irqs: Annotated[
+        Positive,
+        Meta(
+            description="Number of interrupt lines: NVIC external lines, or GIC SPIs. "
+            "Every `irq` of the profile is below it."
+        ),
+    ]
+    prio_bits: Annotated[int, Meta(ge=2, le=8, description="Implemented interrupt priority bits.")]
+    cores: Annotated[int, Meta(ge=1, le=64, description="Processor cores; one runs FreeRTOS.")] = 1
+    fpu: Annotated[Fpu, Meta(description="Floating-point unit that the silicon has.")] = "none"
+    vector_table: Annotated[
+        Address | None,
+        Meta(
+            description="Address where the vector table (Cortex-M) or the entry point lies; "
+            "the start of the first code region when left out."
+        ),
+    ] = None
+    max_syscall_priority: Annotated[
+        Count | None,
+        Meta(
+            description="configMAX_SYSCALL_INTERRUPT_PRIORITY as an unshifted number "
+            "(0 is the most urgent). Left out: 5/16 of the priority range."
+        ),
+    ] = None
+    gic_distributor: Annotated[Address | None, Meta(description="GICD base.")] = None
+    gic_cpu_interface: Annotated[Address | None, Meta(description="GICC base (GICv2).")] = None
+    gic_redistributor: Annotated[Address | None, Meta(description="GICR base (GICv3).")] = None
+    timer_hz: Annotated[
+        Frequency | None, Meta(description="Arm generic timer frequency (Cortex-A).")
+    ] = None
+
+    @property
+    def syscall_priority(self) -> int:
+        """The most urgent priority from which FreeRTOS may be called, unshifted."""
+        if self.max_syscall_priority is not None:
+            return self.max_syscall_priority
+        return max(1, (1 << self.prio_bits) * 5 // 16)
+
+    @property
+    def lowest_priority(self) -> int:
+        """The least urgent priority, unshifted; the kernel's own interrupts use it."""
+        return (1 << self.prio_bits) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A range of memory the firmware may use. The order in the file is the order of preference."""
+
+    name: Annotated[Identifier, Meta(description="Unique name, lower case.")]
+    base: Annotated[Address, Meta(description="First byte, a multiple of 64.")]
+    size: Annotated[Size, Meta(description='Bytes, or text as "4MiB"; a multiple of 64.')]
+    use: Annotated[
+        tuple[MemoryUse, ...],
+        Meta(
+            min_length=1,
+            description="What may lie here: `code` (vectors and text), `constants` (weights), "
+            "`data` (variables, stacks), `tensors` (activations), `nvmem`; `dma` says "
+            "that the accelerators can reach it.",
+        ),
+    ]
+    load: Annotated[
+        Identifier | None,
+        Meta(
+            description="Region that holds the initial contents, copied at boot. Left out: the "
+            "loader writes this region itself."
+        ),
+    ] = None
+    cached: Annotated[
+        bool, Meta(description="The CPU caches it: buffers are cleaned and invalidated.")
+    ] = False
+    description: Annotated[str, Meta(description="What it is on the board.")] = ""
+
+    @property
+    def end(self) -> int:
+        """One past the last byte."""
+        return self.base + self.size
+
+    def has(self, *uses: MemoryUse) -> bool:
+        """Whether all of `uses` are allowed here."""
+        return all(use in self.use for use in uses)
+
+
+@dataclass(frozen=True, slots=True)
+class Uart:
+    """A serial port."""
+
+    driver: Annotated[UartDriver, Meta(description="Driver in the runtime.")]
+    base: Annotated[Address, Meta(description="Register base.")]
+    clock_hz: Annotated[Frequency, Meta(description="Clock of the baud rate generator in Hz.")]
+    irq: Annotated[
+        Count | None, Meta(description="Combined interrupt; or give irq_rx and irq_tx.")
+    ] = None
+    irq_rx: Annotated[Count | None, Meta(description="Receive interrupt.")] = None
+    irq_tx: Annotated[Count | None, Meta(description="Transmit interrupt.")] = None
+    baud: Annotated[int, Meta(ge=300, le=12_000_000, description="Bits per second.")] = 115200
+    serial: Annotated[
+        int, Meta(ge=0, le=7, description="Index of the emulator's serial line (-serial).")
+    ] = 0
+
+    @property
+    def receive_irq(self) -> int:
+        """The interrupt that tells of received bytes."""
+        irq = self.irq_rx if self.irq_rx is not None else self.irq
+        assert irq is not None  # the loader refuses a port without
+        return irq
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerator:
+    """One accelerator: which hardware, where its registers and interrupt are."""
+
+    name: Annotated[Identifier, Meta(description='Unique name, "dla0".')]
+    family: Annotated[Identifier, Meta(description='Accelerator family, "nvdla".')]
+    config: Annotated[Identifier, Meta(description='Hardware configuration, "nv_small".')]
+    base: Annotated[Address, Meta(description="Base of the register window.")]
+    irq: Annotated[Count, Meta(description="Interrupt line (NVIC external number, or GIC SPI).")]
+    clock_hz: Annotated[
+        Frequency, Meta(description="Clock of the accelerator in Hz, for cycle estimates.")
+    ]
+    window: Annotated[Size, Meta(description="Size of the register window in bytes.")] = 0x20000
+    irq_priority: Annotated[
+        Count | None,
+        Meta(
+            description="Interrupt priority, unshifted, 0 is the most urgent; it must allow "
+            "FreeRTOS calls. Left out: in the middle of what does."
+        ),
+    ] = None
+    timeout_ms: Annotated[
+        Positive, Meta(description="Longest wait for one operation's interrupt.")
+    ] = 1000
+    reset_register: Annotated[
+        Address | None,
+        Meta(description="Register outside the window that resets the engine; left out: none."),
+    ] = None
+    reset_assert: Annotated[Count, Meta(description="Value that puts it into reset.")] = 1
+    reset_release: Annotated[Count, Meta(description="Value that lets it run.")] = 0
+    sram: Annotated[
+        Identifier | None,
+        Meta(description="Memory region behind the second (SRAM) port; left out: none."),
+    ] = None
+    driver_version: Annotated[
+        str | None, Meta(description="Version of the vendor's stack that matches this hardware.")
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A named range of the non-volatile memory."""
+
+    name: Annotated[Identifier, Meta(description="Unique name.")]
+    offset: Annotated[Count, Meta(description="Bytes from the region's base.")]
+    size: Annotated[Size, Meta(description="Bytes, a multiple of the erase block.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Nvmem:
+    """Non-volatile memory for settings and model slots."""
+
+    driver: Annotated[
+        Literal["ram", "cfi_nor", "user"], Meta(description="Backend in the runtime.")
+    ]
+    memory: Annotated[Identifier, Meta(description="Memory region it lies in (use `nvmem`).")]
+    erase_size: Annotated[Size, Meta(description="Bytes of one erase block.")]
+    program_size: Annotated[Size, Meta(description="Bytes of one program unit.")] = 1
+    partitions: Annotated[
+        tuple[Partition, ...], Meta(description="Ranges with names, `[[nvmem.partition]]`.")
+    ] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Flash:
+    """How an image gets onto the board."""
+
+    method: Annotated[
+        Literal["mcc-sd", "openocd", "uboot-ymodem", "uboot-tftp", "manual"],
+        Meta(description="Transport and loader."),
+    ]
+    load_address: Annotated[
+        Address | None, Meta(description="Where the loader puts the image.")
+    ] = None
+    notes: Annotated[str, Meta(description="What a person has to do.")] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Qemu:
+    """How QEMU plays the board."""
+
+    machine: Annotated[Text, Meta(description="-M, with its options.")]
+    cpu: Annotated[str | None, Meta(description="-cpu; left out: the machine's own.")] = None
+    memory: Annotated[str | None, Meta(description="-m; left out: the machine's own.")] = None
+    args: Annotated[tuple[str, ...], Meta(description="Further arguments, one per string.")] = ()
+    icount_shift: Annotated[
+        int,
+        Meta(ge=0, le=10, description="-icount shift: one instruction takes 2^shift ns."),
+    ] = 5
+    controller_type: Annotated[
+        Text, Meta(description="QOM type of the device that takes the interrupt lines.")
+    ] = "armv7m"
+    irq_offset: Annotated[
+        Count, Meta(description="Added to `irq` to give that device's input line.")
+    ] = 0
+    differences: Annotated[
+        tuple[str, ...],
+        Meta(description="Where the emulated machine differs from silicon, one sentence each."),
+    ] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """One board.
+
+    `memories` and `accelerators` are written `[[memory]]` and `[[accelerator]]`
+    in the file.
+    """
+
+    name: Annotated[Name, Meta(description="Name of the board, equal to the file's name.")]
+    description: Annotated[Text, Meta(description="One line for lists.")]
+    docs: Annotated[tuple[str, ...], Meta(description="Public documents the facts come from.")]
+    cpu: Cpu
+    memories: tuple[Memory, ...]
+    console: Uart
+    accelerators: tuple[Accelerator, ...] = ()
+    link: Annotated[
+        Uart | None, Meta(description="Port of the serial link; left out: shares the console.")
+    ] = None
+    nvmem: Nvmem | None = None
+    flash: Flash | None = None
+    qemu: Annotated[Qemu | None, Meta(description="Left out: the board is not emulated.")] = None
+    idle: Annotated[
+        Idle,
+        Meta(
+            description="What the idle task does: `spin` (nothing), `wfi` or `wfe`. Under "
+            "QEMU 7.2 with -icount a Cortex-M in WFI loses every second tick."
+        ),
+    ] = "spin"
+    verified: Annotated[
+        bool, Meta(description="Every fact was checked against a document or a machine.")
+    ] = False
+    notes: Annotated[
+        tuple[str, ...], Meta(description="What a user of the board should know.")
+    ] = ()
+
+    def memory(self, name: str) -> Memory:
+        """The region called `name`.
+
+        Raises:
+            KeyError: there is none.
+        """
+        for memory in self.memories:
+            if memory.name == name:
+                return memory
+        raise KeyError(name)
+
+    def regions(self, *uses: MemoryUse) -> tuple[Memory, ...]:
+        """All regions that allow all of `uses`, in order of preference."""
+        return tuple(memory for memory in self.memories if memory.has(*uses))
+
+    @property
+    def code(self) -> Memory:
+        """The region of the program text (and of the vector table unless placed elsewhere)."""
+        return self.regions("code")[0]
+
+    @property
+    def data(self) -> Memory:
+        """The region of variables and stacks."""
+        return self.regions("data")[0]
+
+    @property
+    def vector_table(self) -> int:
+        """Address of the vector table or entry point."""
+        return self.code.base if self.cpu.vector_table is None else self.cpu.vector_table
+
+    def priority(self, accelerator: Accelerator) -> int:
+        """Interrupt priority of an accelerator, unshifted, defaults applied."""
+        if accelerator.irq_priority is not None:
+            return accelerator.irq_priority
+        return (self.cpu.syscall_priority + self.cpu.lowest_priority) // 2
