@@ -4,52 +4,36 @@ from __future__ import annotations
 
 from functools import cache
 
-from fwgen.accel.nvdla.register_map import BLOCKS
+from fwgen.accel.nvdla.registers import REGISTERS
 
 
 class RegisterMap:
     """Looks up offsets and fields by trace name."""
 
     def __init__(self) -> None:
-        self._offsets: dict[str, int] = {}
-        self._fields: dict[tuple[str, str], tuple[int, int]] = {}
-        for block, (base, text) in BLOCKS.items():
-            self._add_block(block, base, text)
-
-    def _add_block(self, block: str, base: int, text: str) -> None:
-        name = ""
-        for line in text.splitlines():
-            words = line.split()
-            if not words:
-                continue
-            if words[0] == "+":
-                tokens = words[1:]
-            else:
-                name = f"NVDLA_{block}.{words[1]}_0"
-                self._offsets[name] = base + int(words[0], 16)
-                tokens = words[3:]
-            for token in tokens:
-                field, lsb, width = token.split(":")
-                self._fields[name, field] = int(lsb), int(width.rstrip("r"))
+        self._registers = {f"NVDLA_{name}_0": item for name, item in REGISTERS.items()}
+        self._names = {item.offset: name for name, item in self._registers.items()}
 
     def offset(self, name: str) -> int | None:
         """Byte offset of a register in the window, or None."""
-        return self._offsets.get(name)
+        register = self._registers.get(name)
+        return None if register is None else register.offset
 
     def field(self, name: str, field: str) -> tuple[int, int] | None:
         """(lsb, width) of a field, or None."""
-        return self._fields.get((name, field))
+        register = self._registers.get(name)
+        for item in () if register is None else register.fields:
+            if item.name == field:
+                return item.lsb, item.width
+        return None
 
     def names(self) -> list[str]:
         """All trace names."""
-        return list(self._offsets)
+        return list(self._registers)
 
     def name_of(self, offset: int) -> str:
         """Trace name at a byte offset, or the offset itself as text."""
-        for name, at in self._offsets.items():
-            if at == offset:
-                return name
-        return f"0x{offset:05x}"
+        return self._names.get(offset, f"0x{offset:05x}")
 
 
 @cache

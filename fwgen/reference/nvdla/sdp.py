@@ -171,12 +171,12 @@ def x_stage(x: Ints, sdp: Group, stage: str, operands: _Operands) -> Ints:
 
 def _ew_operand(sdp: Group, name: str, operands: Ints | None) -> Ints:
     cfg = f"D_DP_EW_{name}_CFG.EW_{name}_"
-    register = sdp.signed(f"D_DP_EW_{name}_SRC_VALUE.EW_{name}_OPERAND")
+    register = sdp.signed(f"D_DP_EW_{name}_SRC_VALUE")
     operand = _pick(sdp[cfg + "SRC"], operands, register, f"EW {name}")
     if not sdp[cfg + "SRC"] or sdp[cfg + "CVT_BYPASS"]:
         return operand
     prefix = f"D_DP_EW_{name}_CVT"
-    offset = sdp.signed(f"{prefix}_OFFSET_VALUE.EW_{name}_CVT_OFFSET")
+    offset = sdp.signed(f"{prefix}_OFFSET_VALUE")
     scale = sdp.signed(f"{prefix}_SCALE_VALUE.EW_{name}_CVT_SCALE")
     shift = sdp[f"{prefix}_TRUNCATE_VALUE.EW_{name}_CVT_TRUNCATE"]
     return saturate(round_shift((operand - offset) * scale, shift), 32)
@@ -236,7 +236,7 @@ def _y_stage(
 
 def convert_output(x: Ints, sdp: Group) -> Ints:
     """The output converter C, to int8."""
-    offset = sdp.signed("D_CVT_OFFSET.CVT_OFFSET")
+    offset = sdp.signed("D_CVT_OFFSET")
     scale = sdp.signed("D_CVT_SCALE.CVT_SCALE")
     shift = sdp["D_CVT_SHIFT.CVT_SHIFT"]
     return saturate(saturate(round_shift((x - offset) * scale, shift), 17), 8)

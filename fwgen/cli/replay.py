@@ -1,0 +1,100 @@
+"""`fwgen replay`: play register traces on the emulated accelerator and check the results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from fwgen.check.replay import ReplayResult, find_cases, replay_many
+from fwgen.check.targets import CONFIGURATIONS, MODELS
+from fwgen.check.trace import TraceError
+from fwgen.cli import output, settings
+from fwgen.errors import ExitCode
+
+
+@click.command(context_settings=settings.CONTEXT)
+@click.argument(
+    "paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH..."
+)
+@click.option(
+    "--config",
+    type=click.Choice(CONFIGURATIONS),
+    help="Accelerator configuration; by default the directory above a case that is named like one.",
+)
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1, 64), default=1, show_default=True,
+    help="Cases played at the same time.",
+)  # fmt: skip
+@click.option(
+    "--model",
+    type=click.Choice(MODELS),
+    default="emulator",
+    show_default=True,
+    help="The emulated accelerator, or the slow NumPy reference.",
+)
+@settings.common_options
+@settings.json_option
+@click.pass_context
+def replay(
+    context: click.Context, paths: tuple[Path, ...], config: str | None, jobs: int, model: str
+) -> None:
+    """Play register traces and check memory against them.
+
+    PATH is a trace (.cfg), a directory that holds one, or a tree of such
+    directories. Prints one line a case and a summary. The exit code is 0 when
+    no case failed, 1 when one did, 2 when there was none to play, and 3 when
+    the only trace is malformed.
+    """
+    cases = find_cases(paths, config)
+    library = _library() if model == "emulator" else None
+    started = time.monotonic()
+    results = _shown(replay_many(cases, library, model, jobs))
+    failed = sum(not result.passed and not result.skipped for result in results)
+    skipped = sum(result.skipped for result in results)
+    if len(results) == 1 and results[0].malformed:
+        raise TraceError(results[0].reason)
+    if settings.current().as_json:
+        output.print_json(
+            {
+                "passed": len(results) - failed - skipped,
+                "failed": failed,
+                "skipped": skipped,
+                "bytes_compared": sum(result.bytes_compared for result in results),
+                "seconds": round(time.monotonic() - started, 3),
+                "cases": [result.as_dict() for result in results],
+            }
+        )
+    else:
+        summary = f"{len(results) - failed - skipped} passed, {failed} failed"
+        output.print_line(summary + (f", {skipped} skipped" if skipped else ""))
+    if failed:
+        context.exit(ExitCode.TASK_FAILED)
+    if skipped == len(results):
+        context.exit(ExitCode.USAGE)
+
+
+def _library() -> Path:
+    from fwgen.machine.emulator_build import model_library_path
+
+    return model_library_path()
+
+
+def _shown(results: Iterable[ReplayResult]) -> list[ReplayResult]:
+    """All results; each is printed when it arrives, unless JSON is wanted."""
+    kept = []
+    for result in results:
+        kept.append(result)
+        if not settings.current().as_json:
+            output.print_line(_line(result))
+    return kept
+
+
+def _line(result: ReplayResult) -> str:
+    place = f"{result.config or '?'}/{result.name}"
+    if result.passed:
+        notes = f" ({'; '.join(result.notes)})" if result.notes else ""
+        return f"PASS {place}: {result.bytes_compared} bytes compared{notes}"
+    return f"{'SKIP' if result.skipped else 'FAIL'} {place}: {result.reason}"
