@@ -1,0 +1,2 @@
+/* conv_kernels.c - not there yet. */
+#include "units.h"

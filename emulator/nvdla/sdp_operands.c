@@ -1,0 +1,2 @@
+/* sdp_operands.c - not there yet. */
+#include "units.h"
