@@ -1,0 +1,1 @@
+"""NVIDIA Deep Learning Accelerator: configurations, registers, rules and lowering."""

@@ -1,0 +1,1 @@
+"""The NVDLA loadable: FlatBuffer file, descriptors, validation, and a builder of our own."""

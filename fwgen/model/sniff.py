@@ -1,0 +1,104 @@
+"""Recognising a model file by its content and reading it with the right reader.
+
+Facts: the identifier words of the FlatBuffers ("NVDA", "TFL3"), of VeriSilicon
+network binary graphs ("VPMN"), the protocol buffer layout of ONNX, and the
+string table at the head of Paddle-Lite's naive buffers.
+"""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+from fwgen import __version__
+from fwgen.errors import ModelError, UsageError
+from fwgen.model.model import Model
+from fwgen.model.nvdla.model import read_model
+
+MAX_FILE = 1 << 31
+
+
+def _is_onnx(data: bytes) -> bool:
+    """ModelProto: field 1 (ir_version, a small varint), then another known field."""
+    if len(data) < 4 or data[0] != 0x08 or not 1 <= data[1] <= 0x20:
+        return False
+    # producer_name, producer_version, domain, model_version, doc_string, graph, opset_import
+    return data[2] in (0x12, 0x1A, 0x22, 0x28, 0x32, 0x3A, 0x42)
+
+
+def _is_paddle_lite(data: bytes) -> bool:
+    """u16 meta version, u64 size of the meta data, then a version text such as "v2.10"."""
+    if len(data) < 32:
+        return False
+    meta_version, text = struct.unpack_from("<H", data)[0], data[2:18]
+    return meta_version <= 2 and text[:1] == b"v" and text[1:2].isdigit() and b"." in text
+
+
+def _is_loadable(data: bytes) -> bool:
+    """A FlatBuffer whose root table starts with a 3-byte struct and at most nine fields."""
+    if data[4:8] == b"NVDA":
+        return True
+    if len(data) < 16:
+        return False
+    root = struct.unpack_from("<I", data)[0]
+    if not 4 <= root <= len(data) - 4:
+        return False
+    vtable = root - struct.unpack_from("<i", data, root)[0]
+    if not 4 <= vtable <= len(data) - 6:
+        return False
+    length, _, version = struct.unpack_from("<HHH", data, vtable)
+    if length % 2 or not 6 <= length <= 4 + 2 * 9 or version < 4:
+        return False
+    at = root + version
+    return data[at : at + 2] == bytes((0, 7))
+
+
+_OTHERS = (
+    (lambda d: d[4:8] == b"TFL3", "a TensorFlow Lite model"),
+    (lambda d: d[:4] == b"VPMN", "a VeriSilicon network binary graph"),
+    (_is_paddle_lite, "a Paddle-Lite model"),
+    (_is_onnx, "an ONNX model"),
+)
+
+
+def read_file(path: Path) -> bytes:
+    """A file's bytes. Raises UsageError if it cannot be read, ModelError if it is empty."""
+    try:
+        if path.is_dir():
+            raise UsageError("this is a directory, not a model file", where=str(path))
+        if path.stat().st_size > MAX_FILE:
+            raise ModelError("the file is too large to be a model", where=str(path))
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"cannot read the model: {error.strerror or error}", where=str(path)
+        ) from error
+    if not data:
+        raise ModelError("the file is empty", where=str(path), expected="a compiled model")
+    return data
+
+
+def load_model(path: Path) -> Model:
+    """Read a compiled model of any supported kind, recognised by its content.
+
+    Raises UsageError if the file cannot be read, ModelError if it is damaged or
+    of a kind that this version cannot compile.
+    """
+    data = read_file(path)
+    source = str(path)
+    if _is_loadable(data):
+        return read_model(data, path.stem, source)
+    for matches, kind in _OTHERS:
+        if matches(data):
+            raise ModelError(
+                f"this is {kind}; fwgen {__version__} cannot compile it yet",
+                where=source,
+                expected="an NVDLA loadable",
+                hints=("Compile the network with nvdla_compiler and pass its loadable.",),
+            )
+    raise ModelError(
+        "this is no model file that fwgen knows",
+        where=source,
+        expected="an NVDLA loadable",
+        hints=("The file may be truncated or damaged: copy or compile it again.",),
+    )
