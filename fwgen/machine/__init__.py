@@ -1,0 +1,1 @@
+"""Running firmware: QEMU sessions, the emulator's build, and the serial link's host side."""
