@@ -66,8 +66,8 @@ struct fwgen_job {
     struct fwgen_job *next;
     const struct fwgen_model *model;
     struct fwgen_engine *engine;
-    TickType_t deadline_start;
-    TickType_t timeout; /* ticks, portMAX_DELAY: none */
+    TickType_t start;   /* when it was submitted */
+    TickType_t timeout; /* ticks from start, portMAX_DELAY: none */
     volatile uint8_t state;
     volatile bool cancelled;
     struct fwgen_report report;

@@ -27,12 +27,13 @@ struct fwgen_engine {
     const struct fwgen_accelerator *hardware;
     TaskHandle_t task;        /* plays the programs; notified by the ISR */
     volatile uint32_t status; /* bits reported and not yet waited for */
-    uint32_t parity;          /* docs/program.md, "Repeated runs" */
+    uint32_t parity;          /* docs/program.md, "Repeated runs"; pair n is
+                                 bit 2n here, the place of its status bits */
     uint32_t operation;       /* of the last MARK */
-    const uint32_t *failed;   /* the command that failed */
     TickType_t wait_ticks;    /* default of WAIT and POLL */
     struct fwgen_job *volatile current;
-    struct fwgen_job *queue;
+    struct fwgen_job *first; /* of those that wait */
+    struct fwgen_job *last;
     uint32_t inferences;
     uint32_t errors;
     volatile uint32_t interrupts;
@@ -49,20 +50,18 @@ struct fwgen_engine {
 };
 
 struct fwgen_accel_driver {
-    /* Checks the identity and brings the hardware into the state that programs
-     * expect: at rest, its interrupts masked and acknowledged, parity known.
-     * Task context or before the scheduler. FWGEN_OK or FWGEN_ERROR_DEVICE. */
-    enum fwgen_result (*start)(struct fwgen_engine *engine);
-    /* Lets the interrupts of the model's mask through; before each run. */
+    /* Brings the hardware into the state that programs expect, at start and
+     * after a run that did not reach its end: identity checked, at rest, its
+     * interrupts masked and acknowledged, the parity word set to what
+     * the hardware will do next. Called by the engine's task; bounded by the
+     * default timeout. FWGEN_OK or FWGEN_ERROR_DEVICE. */
+    enum fwgen_result (*recover)(struct fwgen_engine *engine);
+    /* Lets the interrupts of the model's mask through, forgets old ones;
+     * before each run. */
     void (*prepare)(struct fwgen_engine *engine,
                     const struct fwgen_model *model);
     /* Reads and acknowledges the interrupt; returns the status bits. */
     uint32_t (*interrupt)(struct fwgen_engine *engine);
-    /* After a run that did not reach its end: brings the hardware to rest and
-     * sets the parity word to what the hardware will do next. Task context,
-     * bounded by the default timeout. FWGEN_OK or FWGEN_ERROR_DEVICE. */
-    enum fwgen_result (*recover)(struct fwgen_engine *engine,
-                                 const struct fwgen_model *model);
 };
 
 extern const struct fwgen_accel_driver fwgen_nvdla_driver;
@@ -85,6 +84,13 @@ uint32_t fwgen_command_words(uint32_t word);
 
 /* True when the running job is to end early; asked by the executor. */
 bool fwgen_engine_cancelled(const struct fwgen_engine *engine);
+
+/* The engine of accelerator `index`, NULL beyond the last. */
+struct fwgen_engine *fwgen_engine_at(uint32_t index);
+
+/* Kernel ticks that cover `ms` milliseconds, rounded up; never
+ * portMAX_DELAY. */
+TickType_t fwgen_ms_to_ticks(uint32_t ms);
 
 /*
  * Board hook: resets accelerator `index` (all its units, pointers, and pending

@@ -33,7 +33,9 @@ enum fwgen_exit_code {
 void fwgen_assert_failed(const char *file, unsigned long line);
 
 /* A guard word between two buffers was overwritten; `operation` had just
- * ended. Reports kind=canary. Does not return. */
+ * ended. Reports kind=canary with word=ADDRESS operation=N. Test builds with
+ * semihosting end here; others return, and the run ends with an error code.
+ * Task context. */
 void fwgen_canary_failed(const uint32_t *word, uint32_t operation);
 
 /* Ends the program: semihosting exit with `code`, else fwgen_board_halt().

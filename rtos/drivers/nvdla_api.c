@@ -1,0 +1,155 @@
+/*
+ * nvdla_api.c - the functions of nvdla.h, over fwgen_accel.h.
+ */
+#include "nvdla.h"
+
+#include <string.h>
+
+#include "task.h"
+
+#include "fwgen_cpu.h"
+
+/* GLB.S_NVDLA_HW_VERSION in the NVDLA register manual. */
+#define GLB_HW_VERSION 0x1000u
+
+struct nvdla_instance {
+    fwgen_device device; /* NULL while it is not handed out */
+    const struct fwgen_model *model;
+    bool submitting;
+    struct fwgen_report last;
+};
+
+static struct nvdla_instance instances[FWGEN_ACCEL_COUNT];
+
+static bool is_open(nvdla_handle handle)
+{
+    return handle != NULL && handle->device != NULL;
+}
+
+static uint32_t version(fwgen_device device)
+{
+    return fwgen_reg_read(
+        fwgen_reg(fwgen_accel_hardware(device)->base, GLB_HW_VERSION));
+}
+
+enum fwgen_result nvdla_create(nvdla_handle *handle)
+{
+    struct nvdla_instance *found = NULL;
+
+    if (handle == NULL) {
+        return FWGEN_ERROR_ARGUMENT;
+    }
+    *handle = NULL;
+    vTaskSuspendAll();
+    for (uint32_t i = 0; i < FWGEN_ACCEL_COUNT && found == NULL; i++) {
+        if (instances[i].device == NULL &&
+            strcmp(fwgen_accelerators[i].family, "nvdla") == 0) {
+            found = &instances[i];
+            (void)memset(found, 0, sizeof(*found));
+            found->device = fwgen_accel_device(i);
+        }
+    }
+    (void)xTaskResumeAll();
+    if (found == NULL) {
+        return FWGEN_ERROR_NO_INSTANCE;
+    }
+    const uint32_t expected = fwgen_accel_hardware(found->device)->identity;
+    const uint32_t actual = version(found->device);
+
+    if (actual == 0u || (expected != 0u && actual != expected)) {
+        found->device = NULL;
+        return FWGEN_ERROR_DEVICE;
+    }
+    *handle = found;
+    return FWGEN_OK;
+}
+
+enum fwgen_result nvdla_load(nvdla_handle handle,
+                             const struct fwgen_model *model)
+{
+    enum fwgen_result result = FWGEN_OK;
+
+    if (!is_open(handle) || model == NULL ||
+        fwgen_accel_device(model->accelerator) != handle->device) {
+        return FWGEN_ERROR_ARGUMENT;
+    }
+    vTaskSuspendAll();
+    if (handle->submitting) {
+        result = FWGEN_ERROR_BUSY;
+    } else {
+        handle->model = model;
+    }
+    (void)xTaskResumeAll();
+    return result;
+}
+
+enum fwgen_result nvdla_submit(nvdla_handle handle, uint32_t timeout_ms)
+{
+    enum fwgen_result result = FWGEN_OK;
+
+    if (!is_open(handle) || handle->model == NULL) {
+        return FWGEN_ERROR_ARGUMENT;
+    }
+    vTaskSuspendAll();
+    if (handle->submitting) {
+        result = FWGEN_ERROR_BUSY;
+    }
+    handle->submitting = true;
+    (void)xTaskResumeAll();
+    if (result != FWGEN_OK) {
+        return result;
+    }
+    result = fwgen_accel_submit(handle->device, handle->model, timeout_ms,
+                                &handle->last);
+    handle->submitting = false;
+    return result;
+}
+
+enum fwgen_result nvdla_enable_pipeline(nvdla_handle handle,
+                                        enum nvdla_pipe_depth depth)
+{
+    if (!is_open(handle)) {
+        return FWGEN_ERROR_ARGUMENT;
+    }
+    switch (depth) {
+    case NVDLA_PIPE_DEPTH_1:
+        return FWGEN_OK;
+    case NVDLA_PIPE_DEPTH_2:
+    case NVDLA_PIPE_DEPTH_4:
+        return FWGEN_ERROR_NOT_SUPPORTED;
+    default:
+        return FWGEN_ERROR_ARGUMENT;
+    }
+}
+
+enum fwgen_result nvdla_get_status(nvdla_handle handle,
+                                   struct nvdla_status *status)
+{
+    if (!is_open(handle) || status == NULL) {
+        return FWGEN_ERROR_ARGUMENT;
+    }
+    status->state = fwgen_accel_state(handle->device);
+    status->model = handle->model;
+    status->hw_version = version(handle->device);
+    status->last = handle->last;
+    fwgen_accel_statistics(handle->device, &status->statistics);
+    return FWGEN_OK;
+}
+
+enum fwgen_result nvdla_destroy(nvdla_handle handle)
+{
+    enum fwgen_result result = FWGEN_OK;
+
+    if (!is_open(handle)) {
+        return FWGEN_ERROR_ARGUMENT;
+    }
+    vTaskSuspendAll();
+    if (handle->submitting) {
+        result = FWGEN_ERROR_BUSY;
+    } else {
+        handle->device = NULL;
+        handle->model = NULL;
+    }
+    (void)xTaskResumeAll();
+    return result;
+}

@@ -1,0 +1,430 @@
+/*
+ * accel.c - devices, jobs and the tasks that run them (fwgen_accel.h).
+ *
+ * One task per accelerator takes jobs in the order they came. A job is a link
+ * of the device's queue; the queue is guarded by suspending the scheduler,
+ * because only tasks touch it. The interrupt touches `status` alone.
+ */
+#include "fwgen_accel.h"
+
+#include <string.h>
+
+#include "fwgen_console.h"
+#include "fwgen_cpu.h"
+#include "fwgen_driver.h"
+#include "fwgen_vectors.h"
+
+enum job_state {
+    JOB_OVER = 0,
+    JOB_WAITING = 1,
+    JOB_RUNNING = 2,
+};
+
+static struct fwgen_engine engines[FWGEN_ACCEL_COUNT];
+static StaticTask_t tasks[FWGEN_ACCEL_COUNT];
+static StackType_t stacks[FWGEN_ACCEL_COUNT][NVDLA_STACK_SIZE];
+
+#if FWGEN_TEST_BUILD
+#define MISUSE(condition) configASSERT(!(condition))
+#else
+#define MISUSE(condition) ((void)0)
+#endif
+
+/* ---- interrupts ---- */
+
+static void interrupt(uint32_t index)
+{
+    struct fwgen_engine *engine = &engines[index];
+    const uint32_t bits = engine->hardware->driver->interrupt(engine);
+    BaseType_t woken = pdFALSE;
+
+    engine->interrupts++;
+    if (bits == 0u) {
+        engine->spurious++;
+        return;
+    }
+    engine->status |= bits;
+    vTaskNotifyGiveFromISR(engine->task, &woken);
+    portYIELD_FROM_ISR(woken);
+}
+
+void fwgen_accel0_IRQHandler(void)
+{
+    interrupt(0);
+}
+
+#if FWGEN_ACCEL_COUNT > 1
+void fwgen_accel1_IRQHandler(void)
+{
+    interrupt(1);
+}
+#endif
+
+#if FWGEN_ACCEL_COUNT > 2
+void fwgen_accel2_IRQHandler(void)
+{
+    interrupt(2);
+}
+#endif
+
+#if FWGEN_ACCEL_COUNT > 3
+void fwgen_accel3_IRQHandler(void)
+{
+    interrupt(3);
+}
+#endif
+
+/* ---- the task of a device ---- */
+
+static struct fwgen_job *take_job(struct fwgen_engine *engine)
+{
+    struct fwgen_job *job;
+
+    vTaskSuspendAll();
+    job = engine->first;
+    if (job != NULL) {
+        engine->first = job->next;
+        job->state = JOB_RUNNING;
+        engine->current = job;
+    }
+    (void)xTaskResumeAll();
+    return job;
+}
+
+/* The scheduler is suspended so that nobody sees the job over, and reuses its
+ * storage, before the semaphore has been given for the last time. */
+static void end_job(struct fwgen_engine *engine, struct fwgen_job *job)
+{
+    vTaskSuspendAll();
+    engine->current = NULL;
+    job->state = JOB_OVER;
+    (void)xSemaphoreGive(job->done);
+    (void)xTaskResumeAll();
+}
+
+static bool expired(const struct fwgen_job *job)
+{
+    return job->timeout != portMAX_DELAY &&
+           xTaskGetTickCount() - job->start >= job->timeout;
+}
+
+static enum fwgen_result recover(struct fwgen_engine *engine)
+{
+    const enum fwgen_result result = engine->hardware->driver->recover(engine);
+
+    engine->broken = result != FWGEN_OK;
+    return result;
+}
+
+static enum fwgen_result run_job(struct fwgen_engine *engine,
+                                 struct fwgen_job *job)
+{
+    const struct fwgen_model *model = job->model;
+    struct fwgen_report *report = &job->report;
+    const uint32_t interrupts = engine->interrupts;
+    enum fwgen_result result;
+
+    if (job->cancelled) {
+        return FWGEN_ERROR_CANCELLED;
+    }
+    if (expired(job)) {
+        return FWGEN_ERROR_TIMEOUT;
+    }
+    if (engine->broken) {
+        engine->resets++;
+        if (recover(engine) != FWGEN_OK) {
+            return FWGEN_ERROR_DEVICE;
+        }
+    }
+    engine->hardware->driver->prepare(engine, model);
+    report->kernel_ticks = xTaskGetTickCount();
+    report->duration = fwgen_timer_read();
+    result = fwgen_execute(engine, model, job->start, job->timeout);
+    report->duration = fwgen_timer_read() - report->duration;
+    report->kernel_ticks = xTaskGetTickCount() - report->kernel_ticks;
+    report->interrupts = engine->interrupts - interrupts;
+    if (result != FWGEN_OK) {
+        report->operation = engine->operation;
+        engine->resets++;
+        if (recover(engine) != FWGEN_OK) {
+            result = FWGEN_ERROR_DEVICE;
+        }
+    }
+    return result;
+}
+
+static void engine_task(void *argument)
+{
+    struct fwgen_engine *engine = argument;
+
+    if (recover(engine) != FWGEN_OK) {
+        fwgen_log("accelerator does not answer");
+    }
+    fwgen_irq_enable(engine->hardware->irq, engine->hardware->irq_priority);
+    for (;;) {
+        struct fwgen_job *job = take_job(engine);
+        enum fwgen_result result;
+
+        if (job == NULL) {
+            (void)ulTaskNotifyTake(pdTRUE, portMAX_DELAY);
+            continue;
+        }
+        result = run_job(engine, job);
+        job->report.result = result;
+        if (result == FWGEN_OK) {
+            engine->inferences++;
+        } else {
+            engine->errors++;
+            engine->last_operation = job->report.operation;
+        }
+        engine->last_result = (uint8_t)result;
+        end_job(engine, job);
+    }
+}
+
+enum fwgen_result fwgen_accel_start(void)
+{
+    for (uint32_t i = 0; i < FWGEN_ACCEL_COUNT; i++) {
+        struct fwgen_engine *engine = &engines[i];
+
+        engine->hardware = &fwgen_accelerators[i];
+        engine->wait_ticks = fwgen_ms_to_ticks(engine->hardware->timeout_ms);
+        engine->last_operation = FWGEN_NO_OPERATION;
+        engine->task = xTaskCreateStatic(
+            engine_task, engine->hardware->name, NVDLA_STACK_SIZE, engine,
+            NVDLA_TASK_PRIORITY, stacks[i], &tasks[i]);
+    }
+    return FWGEN_OK;
+}
+
+/* ---- devices ---- */
+
+struct fwgen_engine *fwgen_engine_at(uint32_t index)
+{
+    return index < FWGEN_ACCEL_COUNT ? &engines[index] : NULL;
+}
+
+fwgen_device fwgen_accel_device(uint32_t index)
+{
+    return fwgen_engine_at(index);
+}
+
+const struct fwgen_accelerator *fwgen_accel_hardware(fwgen_device device)
+{
+    return device->hardware;
+}
+
+bool fwgen_engine_cancelled(const struct fwgen_engine *engine)
+{
+    return engine->current != NULL && engine->current->cancelled;
+}
+
+enum fwgen_device_state fwgen_accel_state(fwgen_device device)
+{
+    if (device->current != NULL) {
+        return FWGEN_STATE_RUNNING;
+    }
+    return device->broken ? FWGEN_STATE_BROKEN : FWGEN_STATE_IDLE;
+}
+
+void fwgen_accel_statistics(fwgen_device device,
+                            struct fwgen_statistics *statistics)
+{
+    statistics->inferences = device->inferences;
+    statistics->errors = device->errors;
+    statistics->interrupts = device->interrupts;
+    statistics->spurious = device->spurious;
+    statistics->resets = device->resets;
+    statistics->last_operation = device->last_operation;
+    statistics->last_result = (enum fwgen_result)device->last_result;
+}
+
+uint32_t fwgen_accel_profile(fwgen_device device,
+                             const struct fwgen_model *model, uint32_t first,
+                             uint32_t *ticks, uint32_t count)
+{
+#if FWGEN_PROFILE
+    uint32_t copied = 0;
+
+    if (device->profile_model != model) {
+        return 0;
+    }
+    while (copied < count && first + copied < model->operation_count &&
+           first + copied < FWGEN_MAX_OPERATIONS) {
+        ticks[copied] = device->profile[first + copied];
+        copied++;
+    }
+    return copied;
+#else
+    (void)device;
+    (void)model;
+    (void)first;
+    (void)ticks;
+    (void)count;
+    return 0;
+#endif
+}
+
+/* ---- jobs ---- */
+
+void fwgen_job_init(struct fwgen_job *job, const struct fwgen_model *model)
+{
+    (void)memset(job, 0, sizeof(*job));
+    job->model = model;
+    job->done = xSemaphoreCreateBinaryStatic(&job->done_storage);
+}
+
+enum fwgen_result fwgen_accel_submit_async(fwgen_device device,
+                                           struct fwgen_job *job,
+                                           uint32_t timeout_ms)
+{
+    enum fwgen_result result = FWGEN_OK;
+
+    if (device == NULL || job == NULL || job->model == NULL ||
+        fwgen_engine_at(job->model->accelerator) != device) {
+        MISUSE(true);
+        return FWGEN_ERROR_ARGUMENT;
+    }
+    vTaskSuspendAll();
+    if (job->state != JOB_OVER) {
+        result = FWGEN_ERROR_BUSY;
+    } else {
+        (void)xSemaphoreTake(job->done, 0); /* nobody waited last time */
+        job->engine = device;
+        job->next = NULL;
+        job->cancelled = false;
+        job->state = JOB_WAITING;
+        job->start = xTaskGetTickCount();
+        job->timeout =
+            timeout_ms == 0u ? portMAX_DELAY : fwgen_ms_to_ticks(timeout_ms);
+        (void)memset(&job->report, 0, sizeof(job->report));
+        job->report.operation = FWGEN_NO_OPERATION;
+        if (device->first == NULL) {
+            device->first = job;
+        } else {
+            device->last->next = job;
+        }
+        device->last = job;
+    }
+    (void)xTaskResumeAll();
+    if (result == FWGEN_OK) {
+        (void)xTaskNotifyGive(device->task);
+    }
+    return result;
+}
+
+/* Takes a job that has not started out of the queue. */
+static bool withdraw(struct fwgen_job *job, enum fwgen_result result)
+{
+    struct fwgen_engine *engine = job->engine;
+    struct fwgen_job *before = NULL;
+    bool found;
+
+    vTaskSuspendAll();
+    found = job->state == JOB_WAITING;
+    if (found) {
+        if (engine->first == job) {
+            engine->first = job->next;
+        } else {
+            before = engine->first;
+            while (before->next != job) {
+                before = before->next;
+            }
+            before->next = job->next;
+        }
+        if (engine->last == job) {
+            engine->last = before;
+        }
+        job->report.result = result;
+        job->state = JOB_OVER;
+        (void)xSemaphoreGive(job->done);
+    }
+    (void)xTaskResumeAll();
+    return found;
+}
+
+enum fwgen_result fwgen_job_wait(struct fwgen_job *job, TickType_t ticks)
+{
+    if (job == NULL || job->engine == NULL) {
+        MISUSE(true);
+        return FWGEN_ERROR_ARGUMENT;
+    }
+    if (xSemaphoreTake(job->done, ticks) != pdTRUE) {
+        return FWGEN_ERROR_BUSY;
+    }
+    return job->report.result;
+}
+
+bool fwgen_job_is_over(const struct fwgen_job *job)
+{
+    return job->state == JOB_OVER;
+}
+
+const struct fwgen_report *fwgen_job_report(const struct fwgen_job *job)
+{
+    return &job->report;
+}
+
+void fwgen_job_cancel(struct fwgen_job *job)
+{
+    if (job == NULL || job->engine == NULL) {
+        MISUSE(true);
+        return;
+    }
+    job->cancelled = true;
+    if (!withdraw(job, FWGEN_ERROR_CANCELLED) && job->state == JOB_RUNNING) {
+        (void)xTaskNotifyGive(job->engine->task);
+    }
+}
+
+enum fwgen_result fwgen_accel_submit(fwgen_device device,
+                                     const struct fwgen_model *model,
+                                     uint32_t timeout_ms,
+                                     struct fwgen_report *report)
+{
+    struct fwgen_job job;
+    enum fwgen_result result;
+
+    fwgen_job_init(&job, model);
+    result = fwgen_accel_submit_async(device, &job, timeout_ms);
+    if (result == FWGEN_OK) {
+        if (fwgen_job_wait(&job, job.timeout) == FWGEN_ERROR_BUSY) {
+            /* The time is over. A job that runs ends by itself soon, for the
+             * executor has the same deadline. */
+            (void)withdraw(&job, FWGEN_ERROR_TIMEOUT);
+            (void)fwgen_job_wait(&job, portMAX_DELAY);
+        }
+        result = job.report.result;
+    } else {
+        job.report.result = result;
+        job.report.operation = FWGEN_NO_OPERATION;
+    }
+    if (report != NULL) {
+        *report = job.report;
+    }
+    return result;
+}
+
+/* ---- models ---- */
+
+const struct fwgen_model *fwgen_model_find(const char *name)
+{
+    for (uint32_t i = 0; i < fwgen_model_count; i++) {
+        if (strcmp(fwgen_models[i].name, name) == 0) {
+            return &fwgen_models[i];
+        }
+    }
+    return NULL;
+}
+
+const struct fwgen_tensor *fwgen_model_input(const struct fwgen_model *model,
+                                             uint32_t index)
+{
+    return index < model->input_count ? &model->inputs[index] : NULL;
+}
+
+const struct fwgen_tensor *fwgen_model_output(const struct fwgen_model *model,
+                                              uint32_t index)
+{
+    return index < model->output_count ? &model->outputs[index] : NULL;
+}

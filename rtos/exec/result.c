@@ -1,0 +1,42 @@
+/*
+ * result.c - names of result codes, for people.
+ */
+#include "fwgen_result.h"
+
+const char *fwgen_result_name(enum fwgen_result result)
+{
+    switch (result) {
+    case FWGEN_OK:
+        return "OK";
+    case FWGEN_ERROR_BAD_VERSION:
+        return "BAD_VERSION";
+    case FWGEN_ERROR_BAD_TYPE:
+        return "BAD_TYPE";
+    case FWGEN_ERROR_BAD_LENGTH:
+        return "BAD_LENGTH";
+    case FWGEN_ERROR_BAD_INDEX:
+        return "BAD_INDEX";
+    case FWGEN_ERROR_BAD_RANGE:
+        return "BAD_RANGE";
+    case FWGEN_ERROR_BUSY:
+        return "BUSY";
+    case FWGEN_ERROR_TIMEOUT:
+        return "TIMEOUT";
+    case FWGEN_ERROR_DEVICE:
+        return "DEVICE";
+    case FWGEN_ERROR_NOT_SUPPORTED:
+        return "NOT_SUPPORTED";
+    case FWGEN_ERROR_CANARY:
+        return "CANARY";
+    case FWGEN_ERROR_ARGUMENT:
+        return "ARGUMENT";
+    case FWGEN_ERROR_NO_INSTANCE:
+        return "NO_INSTANCE";
+    case FWGEN_ERROR_CANCELLED:
+        return "CANCELLED";
+    case FWGEN_ERROR_PROGRAM:
+        return "PROGRAM";
+    default:
+        return "?";
+    }
+}
