@@ -126,9 +126,9 @@ static uint64_t cycles_at(const struct accel_device *device, int64_t ns)
 /* First nanosecond at which cycles_at() has reached `cycles`. */
 static int64_t ns_at(const struct accel_device *device, uint64_t cycles)
 {
-    unsigned __int128 ns = ((unsigned __int128)cycles * NS_PER_SECOND +
-                            device->clock_hz - 1) /
-                           device->clock_hz;
+    unsigned __int128 ns =
+        ((unsigned __int128)cycles * NS_PER_SECOND + device->clock_hz - 1) /
+        device->clock_hz;
 
     return ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
 }
@@ -175,8 +175,7 @@ static void arm_timer(struct accel_device *device)
     if (event == ACCEL_NO_EVENT || event > UINT64_MAX - device->cycles) {
         qemu.timer_del(device->timer);
     } else {
-        qemu.timer_mod_ns(device->timer,
-                          ns_at(device, device->cycles + event));
+        qemu.timer_mod_ns(device->timer, ns_at(device, device->cycles + event));
     }
 }
 
@@ -297,9 +296,9 @@ static void *accel_begin(const char *value, char *error, size_t size)
 
     if (family == NULL) {
         const struct accel_family *const *known = accel_families();
-        int used = snprintf(error, size,
-                            "there is no accelerator family \"%s\"; known:",
-                            value);
+        int used =
+            snprintf(error, size,
+                     "there is no accelerator family \"%s\"; known:", value);
 
         for (; *known != NULL && used > 0 && (size_t)used < size; known++) {
             used += snprintf(error + used, size - (size_t)used, " %s",
@@ -421,8 +420,7 @@ static bool accel_finish(void *overlay, char *error, size_t size)
                  device->family->window_size);
         return false;
     }
-    device->model =
-        device->family->create(device->config, &host, error, size);
+    device->model = device->family->create(device->config, &host, error, size);
     if (device->model == NULL) {
         return false;
     }
@@ -468,10 +466,11 @@ static Object *find_controller(const struct accel_device *device, char *error,
     }
     if (object == NULL) {
         snprintf(error, size,
-                 ambiguous ? "%s: the machine has several interrupt controllers "
-                             "\"%s\"; give intc= a path"
-                           : "%s: the machine has no interrupt controller "
-                             "\"%s\"",
+                 ambiguous
+                     ? "%s: the machine has several interrupt controllers "
+                       "\"%s\"; give intc= a path"
+                     : "%s: the machine has no interrupt controller "
+                       "\"%s\"",
                  device->name, device->intc);
     }
     return object;
@@ -496,8 +495,8 @@ static bool line_exists(const struct accel_device *device, Object *controller,
             qemu.error_free(failure);
             continue;
         }
-        lines -= controllers[i].internal < lines ? controllers[i].internal
-                                                 : lines;
+        lines -=
+            controllers[i].internal < lines ? controllers[i].internal : lines;
         if (device->irq_number < lines) {
             return true;
         }
@@ -539,9 +538,8 @@ static bool accel_realize(void *overlay, char *error, size_t size)
     }
     qemu.memory_region_init_io(device->region, NULL, &mmio_ops, device,
                                device->name, device->size);
-    qemu.memory_region_add_subregion_overlap(qemu.get_system_memory(),
-                                             device->base, device->region,
-                                             MAP_PRIORITY);
+    qemu.memory_region_add_subregion_overlap(
+        qemu.get_system_memory(), device->base, device->region, MAP_PRIORITY);
     qemu.qemu_register_reset(reset, device);
     device->realized = true;
     return true;

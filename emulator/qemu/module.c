@@ -3,10 +3,10 @@
  *
  * Loaded by `qemu-system-arm -plugin MODULE.so,KEY=VALUE,...`. QEMU merges the
  * arguments of several -plugin options that name the same file into one list,
- * so both one long option and one option per device work (overlay.h). Nothing of
- * the instrumentation interface is used: the install call registers for the end
- * of machine construction and puts devices on the bus there, before the first
- * reset and before images are copied into memory.
+ * so both one long option and one option per device work (overlay.h). Nothing
+ * of the instrumentation interface is used: the install call registers for the
+ * end of machine construction and puts devices on the bus there, before the
+ * first reset and before images are copied into memory.
  */
 #include <stdbool.h>
 #include <stdint.h>

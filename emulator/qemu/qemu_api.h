@@ -85,8 +85,7 @@ typedef struct MemoryRegionOps {
     X(Object *, object_resolve_path, (const char *, bool *))                   \
     X(Object *, object_resolve_path_type,                                      \
       (const char *, const char *, bool *))                                    \
-    X(uint64_t, object_property_get_uint,                                      \
-      (Object *, const char *, Error **))                                      \
+    X(uint64_t, object_property_get_uint, (Object *, const char *, Error **))  \
     X(const char *, object_get_typename, (const Object *))                     \
     X(void, error_free, (Error *))                                             \
     X(qemu_irq, qdev_get_gpio_in, (DeviceState *, int))                        \
@@ -104,7 +103,7 @@ typedef struct MemoryRegionOps {
     X(void, rcu_unregister_thread, (void))
 
 struct qemu_api {
-#define QEMU_MEMBER(type, name, parameters) type (*name) parameters;
+#define QEMU_MEMBER(type, name, parameters) type(*name) parameters;
     QEMU_FUNCTIONS(QEMU_MEMBER)
 #undef QEMU_MEMBER
     /* The big lock, under the name this version has. */

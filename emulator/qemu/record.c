@@ -70,8 +70,7 @@ static void put_string(FILE *file, const char *text)
 }
 
 /* Starts a JSON record; the caller holds the lock. */
-static FILE *begin(struct record *record, const char *event,
-                   int64_t time_ns)
+static FILE *begin(struct record *record, const char *event, int64_t time_ns)
 {
     FILE *file = record->events->file;
 

@@ -22,7 +22,7 @@ struct record {
     const char *name;             /* of the device, "dla0" */
     struct record_stream *trace;  /* register accesses, or NULL */
     struct record_stream *events; /* JSON lines, or NULL */
-    int64_t last_time_ns; /* of the last access or event */
+    int64_t last_time_ns;         /* of the last access or event */
     uint64_t accesses;
     uint64_t operations;
     uint64_t interrupts;
@@ -38,8 +38,8 @@ void record_irq(struct record *record, int64_t time_ns, bool level);
 void record_guest_error(struct record *record, int64_t time_ns,
                         const char *message);
 void record_reset(struct record *record, int64_t time_ns);
-/* The last record of a device; also flushes the streams. Carries the time of the
- * last access or event: the clock cannot be read while the process ends. */
+/* The last record of a device; also flushes the streams. Carries the time of
+ * the last access or event: the clock cannot be read while the process ends. */
 void record_summary(struct record *record);
 
 #endif
