@@ -43,12 +43,47 @@ class Arena:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Placements of all buffers, and the ranges the linker script must keep free."""
+    """Placements of all buffers, and the ranges the linker script must keep free.
+
+    Attributes:
+        placements: by buffer id.
+        guards: addresses of the guard lines of test builds, ascending: inside
+            the tensor arenas, used by no buffer at any time. The first word of
+            each is a canary.
+    """
 
     board: str
     placements: tuple[Placement, ...]
     arenas: tuple[Arena, ...]
+    guards: tuple[int, ...] = ()
 
     def address(self, buffer: int) -> int:
         """Absolute address of a buffer's first byte."""
         return self.placements[buffer].address
+
+    def to_json(self) -> dict[str, object]:
+        """The layout as JSON-ready data; addresses are numbers."""
+        return {
+            "board": self.board,
+            "placements": [
+                {
+                    "buffer": p.buffer,
+                    "region": p.region,
+                    "address": p.address,
+                    "size": p.size,
+                    "load_region": p.load_region,
+                }
+                for p in self.placements
+            ],
+            "arenas": [
+                {
+                    "region": a.region,
+                    "kind": a.kind,
+                    "base": a.base,
+                    "size": a.size,
+                    "lower_bound": a.lower_bound,
+                }
+                for a in self.arenas
+            ],
+            "guards": list(self.guards),
+        }
