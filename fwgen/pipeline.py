@@ -1,0 +1,171 @@
+"""The stages in a row: model file -> Model -> Program -> Layout.
+
+`build`, `inspect` and `check` share this module, so that what one says of a
+model is true for the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from fwgen.accel.protocol import AcceleratorFamily, CheckReport
+from fwgen.accel.registry import family
+from fwgen.board.profile import load_board
+from fwgen.board.types import Accelerator, Board
+from fwgen.build.options import BuildOptions
+from fwgen.errors import FitError, ModelError, UsageError
+from fwgen.model import Model, load_model
+from fwgen.plan.layout import Layout
+from fwgen.plan.planner import PlanOptions, plan
+from fwgen.program.disassemble import disassemble
+from fwgen.program.encode import all_words, encode
+from fwgen.program.optimise import optimise
+from fwgen.program.program import Program
+
+GUARD_BYTES = 64
+"""Guard behind each buffer in builds with canaries."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledModel:
+    """A model on a board, with what every stage made of it."""
+
+    model: Model
+    board: Board
+    accelerator: Accelerator
+    program: Program
+    layout: Layout
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCheck:
+    """Answer to "can this board run this model?".
+
+    Attributes:
+        fit_error: why the memory does not suffice; None if it does, or if the
+            model is not supported anyway.
+    """
+
+    report: CheckReport
+    board: Board
+    fit_error: FitError | None
+
+    @property
+    def ok(self) -> bool:
+        """Whether `fwgen build` would accept the model."""
+        return self.report.ok and self.fit_error is None
+
+
+def accelerator_for(model: Model, board: Board) -> Accelerator:
+    """The first accelerator of the board that is of the model's family.
+
+    Raises:
+        ModelError: the board has none.
+    """
+    for accelerator in board.accelerators:
+        if accelerator.family == model.family:
+            return accelerator
+    has = ", ".join(f"{a.family}/{a.config}" for a in board.accelerators) or "none"
+    raise ModelError(
+        f"the model is for the accelerator family '{model.family}'",
+        where=f"model {model.name}, board {board.name}",
+        expected=f"a model for an accelerator of the board: {has}",
+        hints=("See `fwgen boards list` for boards with other accelerators.",),
+    )
+
+
+def plan_options(options: BuildOptions) -> PlanOptions:
+    """What a build's options mean for the plan."""
+    return PlanOptions(guard=GUARD_BYTES if options.with_canaries else 0)
+
+
+def lower_model(model: Model, board: Board) -> tuple[Accelerator, Program]:
+    """The program that runs a model on a board.
+
+    Raises:
+        ModelError: the board's accelerator cannot run the model.
+    """
+    accelerator = accelerator_for(model, board)
+    return accelerator, family(accelerator.family).lower(model, accelerator.config)
+
+
+def compile_model(
+    path: Path,
+    board: str | Board,
+    options: BuildOptions = BuildOptions(),  # noqa: B008
+) -> CompiledModel:
+    """Read, lower and plan a model.
+
+    Args:
+        path: the model file.
+        board: a board, or its name or profile file.
+
+    Raises:
+        UsageError: no such file or board.
+        ModelError: damaged, or not supported by the board's accelerator.
+        FitError: it does not fit the board's memory.
+    """
+    board = board if isinstance(board, Board) else load_board(board)
+    model = load_model(path)
+    accelerator, program = lower_model(model, board)
+    layout = plan(program, board, plan_options(options))
+    return CompiledModel(model, board, accelerator, program, layout)
+
+
+def check_model(path: Path, board: str | Board) -> ModelCheck:
+    """Check a model against a board's accelerator and memory.
+
+    Raises:
+        UsageError: no such file or board.
+        ModelError: the file is damaged, or made for another family.
+    """
+    board = board if isinstance(board, Board) else load_board(board)
+    model = load_model(path)
+    accelerator = accelerator_for(model, board)
+    kind = family(accelerator.family)
+    report = kind.check(model, accelerator.config)
+    if not report.ok:
+        return ModelCheck(report, board, None)
+    try:
+        plan(kind.lower(model, accelerator.config), board, plan_options(BuildOptions()))
+    except FitError as error:
+        return ModelCheck(report, board, error)
+    return ModelCheck(report, board, None)
+
+
+def program_listing(compiled: CompiledModel, *, optimised: bool = True) -> list[str]:
+    """The program as it will lie in flash, one line a command, with register names.
+
+    Args:
+        optimised: False shows every register write of the lowering.
+    """
+    kind: AcceleratorFamily = family(compiled.program.family)
+    traits = kind.register_traits(compiled.program.config)
+    program = compiled.program
+    if optimised:
+        program = optimise(program, traits, compiled.layout)
+    words = all_words(encode(program, compiled.layout, traits))
+    return disassemble(words, traits, program.operations)
+
+
+def default_board(model: Model) -> Board:
+    """A board to show a program for when the user names none: the first that can run it.
+
+    Raises:
+        UsageError: no installed board can.
+    """
+    from fwgen.board.profile import list_boards
+
+    for name in list_boards():
+        board = load_board(name)
+        for accelerator in board.accelerators:
+            if accelerator.family != model.family:
+                continue
+            if family(accelerator.family).check(model, accelerator.config).ok:
+                return board
+    raise UsageError(
+        "no installed board can run this model",
+        where=f"model {model.name}",
+        hints=("Name a board with --board; `fwgen check MODEL --board B` says what is missing.",),
+    )
