@@ -160,13 +160,13 @@ def _decode(node: Node, kind: type[T], path: KeyPath, root: Node) -> T:
 
 
 def _decode_value(node: Node, hint: Any, path: KeyPath, root: Node) -> Any:
-    bare, metadata = _bare(hint)
+    bare, metadata = bare_type(hint)
     if is_dataclass(bare):
         return _decode(node, typing.cast(type[Any], bare), path, root)
     if typing.get_origin(bare) is tuple:
         element = typing.get_args(bare)[0]
-        if is_dataclass(_bare(element)[0]):
-            return _decode_tables(node, _bare(element)[0], path, root)
+        if is_dataclass(bare_type(element)[0]):
+            return _decode_tables(node, bare_type(element)[0], path, root)
     value = node.plain()
     if isinstance(value, str) and any(
         (meta.extra_json_schema or {}).get("pattern") == SIZE_PATTERN for meta in metadata
@@ -188,7 +188,7 @@ def _decode_tables(node: Node, kind: type[T], path: KeyPath, root: Node) -> tupl
     return tuple(_decode(item, kind, (*path, i), root) for i, item in enumerate(node.value))
 
 
-def _bare(hint: Any) -> tuple[Any, tuple[msgspec.Meta, ...]]:
+def bare_type(hint: Any) -> tuple[Any, tuple[msgspec.Meta, ...]]:
     """The type below Annotated and `| None`, and all metadata on the way."""
     metadata: tuple[msgspec.Meta, ...] = ()
     while True:
@@ -226,7 +226,7 @@ def _unknown_key(key: str, known: tuple[str, ...], path: KeyPath, root: Node) ->
 
 
 def _bad_value(value: Any, hint: Any, reason: str, path: KeyPath, root: Node) -> UsageError:
-    choices = _choices(hint)
+    choices = choices_of(hint)
     bad = value
     if isinstance(value, list):
         wrong = [item for item in value if item not in choices]
@@ -250,19 +250,19 @@ def _bad_value(value: Any, hint: Any, reason: str, path: KeyPath, root: Node) ->
     )
 
 
-def _choices(hint: Any) -> tuple[str, ...]:
-    bare = _bare(hint)[0]
+def choices_of(hint: Any) -> tuple[str, ...]:
+    bare = bare_type(hint)[0]
     if typing.get_origin(bare) is tuple:
-        bare = _bare(typing.get_args(bare)[0])[0]
+        bare = bare_type(typing.get_args(bare)[0])[0]
     return typing.get_args(bare) if typing.get_origin(bare) is typing.Literal else ()
 
 
 def _describe(hint: Any) -> str:
     """What a key wants, for a message."""
-    choices = _choices(hint)
+    choices = choices_of(hint)
     if choices:
         return f"one of {', '.join(choices)}"
-    bare, metadata = _bare(hint)
+    bare, metadata = bare_type(hint)
     for meta in reversed(metadata):
         if meta.description:
             return meta.description.rstrip(".").split(". ")[0]
