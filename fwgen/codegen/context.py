@@ -1,0 +1,486 @@
+"""Program, Layout, Board and options to the plain data that templates print.
+
+Every number, name and decision of the generated sources is computed here or in
+the modules this one calls; templates only loop and print.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from fwgen import __version__
+from fwgen.accel.registry import family
+from fwgen.board.types import Accelerator, Board, Uart
+from fwgen.build.options import BuildKind, BuildOptions
+from fwgen.build.toolchain import core_flags
+from fwgen.codegen.linker import VECTOR_ENTRIES, LinkMap, link_map
+from fwgen.codegen.model import ModelText, c_identifier, c_string, describe_model
+from fwgen.codegen.runtime import runtime_files
+from fwgen.errors import UsageError
+from fwgen.plan.layout import Layout
+from fwgen.program.commands import Cpu
+from fwgen.program.encode import encode
+from fwgen.program.optimise import optimise
+from fwgen.program.program import Program
+
+ACCELERATOR_LIMIT = 4
+"""The runtime has this many interrupt handlers for accelerators."""
+
+PRIORITY_LIMIT = 32
+"""Largest configMAX_PRIORITIES: the kernel's port selects tasks with one CLZ."""
+
+SMALLEST_STACK_WORDS = 128
+LARGEST_STACK_WORDS = 0xFFFF
+
+ARMV8M_CORES = ("cortex-m33", "cortex-m55", "cortex-m85")
+CACHED_CORES = ("cortex-m7", "cortex-m55", "cortex-m85")
+
+_UART_DRIVERS = {"cmsdk_uart": "fwgen_uart_cmsdk"}
+_IDLE = {"spin": "FWGEN_IDLE_SPIN", "wfe": "FWGEN_IDLE_WFE", "wfi": "FWGEN_IDLE_WFI"}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPlan:
+    """One model of an image: what it does and where it lies."""
+
+    program: Program
+    layout: Layout
+
+
+@dataclass(frozen=True, slots=True)
+class AcceleratorText:
+    """One initialiser of a struct fwgen_accelerator."""
+
+    name: str
+    family: str
+    config: str
+    base: str
+    irq: int
+    irq_priority: int
+    timeout_ms: int
+    identity: str
+    reset_address: str
+    reset_assert: str
+    reset_release: str
+    driver: str
+
+
+@dataclass(frozen=True, slots=True)
+class UartText:
+    """The initialiser of the struct fwgen_uart of console and link."""
+
+    driver: str
+    base: str
+    clock_hz: int
+    baud: int
+    rx_irq: int
+    irq_priority: int
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """One external interrupt of the vector table."""
+
+    number: int
+    handler: str
+
+
+@dataclass(frozen=True, slots=True)
+class KernelConfig:
+    """Numbers of FreeRTOSConfig.h."""
+
+    cpu_clock_hz: int
+    tick_hz: int
+    max_priorities: int
+    minimal_stack_words: int
+    prio_bits: int
+    syscall_priority: int
+    kernel_interrupt_priority: str
+    max_syscall_interrupt_priority: str
+    task_priority: int
+    stack_words: int
+    irq: int
+    is_armv8m: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Define:
+    """One line of fwgen_config.h."""
+
+    name: str
+    value: str
+    comment: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Initialisers of an array that must not be empty in C.
+
+    Attributes:
+        count: how many of the rows mean something.
+        rows: initialisers; one placeholder when count is 0.
+        symbols: what the rows refer to and the template declares.
+    """
+
+    count: int
+    rows: tuple[str, ...]
+    symbols: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectContext:
+    """Everything the templates see.
+
+    Attributes:
+        build_id: 16 bytes as two rows of C text.
+        core_flags: compiler flags that select the core.
+        architecture: directory below rtos/startup/.
+        runtime_files: files of the runtime, relative to rtos/.
+        kernels: C function of each CPU kernel number, NULL where unused.
+        generated_sources, runtime_sources, assembler_sources: paths in the project.
+    """
+
+    version: str
+    build_id: tuple[str, ...]
+    board_name: str
+    board_description: str
+    is_test: bool
+    core: str
+    core_flags: tuple[str, ...]
+    architecture: str
+    generated_sources: tuple[str, ...]
+    assembler_sources: tuple[str, ...]
+    runtime_sources: tuple[str, ...]
+    runtime_files: tuple[str, ...]
+    kernel_config: KernelConfig
+    defines: tuple[Define, ...]
+    vector_count: int
+    vectors: tuple[Vector, ...]
+    uart: UartText
+    accelerators: tuple[AcceleratorText, ...]
+    drivers: tuple[str, ...]
+    models: tuple[ModelText, ...]
+    with_operation_names: bool
+    kernels: Table
+    boot_copies: Table
+    boot_clears: Table
+    canaries: Table
+    link: LinkMap
+
+
+def project_context(
+    plans: Sequence[ModelPlan], board: Board, options: BuildOptions
+) -> ProjectContext:
+    """Compute the context of one image.
+
+    Raises:
+        UsageError: an option is out of its range, or the board asks for what the
+            runtime lacks.
+        FitError: no room is left for code or variables, or a buffer lies where the
+            accelerator cannot reach it.
+    """
+    _check_options(board, options)
+    models = _models(plans, board, options)
+    link = link_map(board, [(p.program, p.layout) for p in plans], models, options.main_stack_bytes)
+    uart = board.link or board.console
+    kernels = _kernels(plans)
+    accelerators = tuple(
+        _accelerator(board, accelerator, index, options)
+        for index, accelerator in enumerate(board.accelerators)
+    )
+    families = sorted({accelerator.family for accelerator in board.accelerators})
+    runtime = runtime_files(
+        "cortex_m",
+        frozenset((f"{uart.driver}.c", *(s for f in families for s in family(f).driver_sources))),
+        frozenset(name for name in kernels.rows if name != "NULL"),
+        shell=options.shell,
+    )
+    context = ProjectContext(
+        version=__version__,
+        build_id=(),
+        board_name=board.name,
+        board_description=board.description,
+        is_test=options.kind is BuildKind.TEST,
+        core=board.cpu.core,
+        core_flags=core_flags(board.cpu.core),
+        architecture="cortex_m",
+        generated_sources=(
+            *(f"src/model_{model.identifier}_program.c" for model in models),
+            "src/model_tables.c",
+            "src/board.c",
+            "src/vectors.c",
+        ),
+        assembler_sources=tuple(
+            f"src/model_{model.identifier}_weights.S" for model in models if model.constants
+        ),
+        runtime_sources=tuple(f"rtos/{name}" for name in runtime if not name.endswith(".h")),
+        runtime_files=runtime,
+        kernel_config=_kernel_config(board, options),
+        defines=_defines(board, plans, options),
+        vector_count=VECTOR_ENTRIES + board.cpu.external_irqs,
+        vectors=_vectors(board, uart, options),
+        uart=_uart(board, uart),
+        accelerators=accelerators,
+        drivers=tuple(sorted({accelerator.driver for accelerator in accelerators})),
+        models=models,
+        with_operation_names=options.operation_names,
+        kernels=kernels,
+        boot_copies=_boot_copies(models),
+        boot_clears=_boot_clears(link),
+        canaries=_canary_table(plans, options),
+        link=link,
+    )
+    return _with_build_id(context)
+
+
+def _with_build_id(context: ProjectContext) -> ProjectContext:
+    """Give the context an identity: it changes with everything that is in the image."""
+    digest = hashlib.sha256()
+    for model in context.models:
+        digest.update(hashlib.sha256(model.weights).digest())
+    bare = tuple(replace(model, weights=b"") for model in context.models)
+    digest.update(repr(replace(context, models=bare)).encode())
+    texts = [f"0x{byte:02x}" for byte in digest.digest()[:16]]
+    return replace(context, build_id=(", ".join(texts[:8]), ", ".join(texts[8:])))
+
+
+def _check_options(board: Board, options: BuildOptions) -> None:
+    core_flags(board.cpu.core)
+    _range("max_priorities", options.max_priorities, 2, PRIORITY_LIMIT)
+    _range("task_priority", options.task_priority, 1, options.max_priorities - 1)
+    for name in ("stack_words", "link_stack_words"):
+        _range(name, getattr(options, name), SMALLEST_STACK_WORDS, LARGEST_STACK_WORDS)
+    _range("main_stack_bytes", options.main_stack_bytes, 512, 1 << 20)
+    _range("tick_hz", options.tick_hz, 1, 100_000)
+    if options.timeout_ms is not None:
+        _range("timeout_ms", options.timeout_ms, 1, (1 << 20) - 1)
+    if options.main_stack_bytes % 8:
+        raise UsageError("main_stack_bytes is not a multiple of 8", where="build options")
+    if not board.accelerators:
+        raise UsageError("the board has no accelerator", where=board.name)
+    if len(board.accelerators) > ACCELERATOR_LIMIT:
+        raise UsageError(
+            f"{len(board.accelerators)} accelerators are more than the runtime serves",
+            where=board.name,
+            expected=f"at most {ACCELERATOR_LIMIT}",
+        )
+    if options.irq is not None:
+        _range("irq", options.irq, 0, board.cpu.external_irqs - 1)
+    if options.idle is not None and options.idle not in _IDLE:
+        raise UsageError(
+            f"unknown idle mode {options.idle!r}",
+            where="build options",
+            expected="one of " + ", ".join(_IDLE),
+        )
+    cpu = board.cpu
+    for accelerator in board.accelerators:
+        priority = board.priority(accelerator)
+        if not cpu.syscall_priority <= priority <= cpu.lowest_priority:
+            raise UsageError(
+                f"interrupt priority {priority} must not call FreeRTOS",
+                where=f"{board.name}, accelerator {accelerator.name}, irq_priority",
+                expected=f"{cpu.syscall_priority}..{cpu.lowest_priority}: not more urgent than "
+                f"cpu.max_syscall_priority, within {cpu.prio_bits} priority bits",
+            )
+
+
+def _range(name: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise UsageError(
+            f"{name} = {value} is out of range",
+            where="build options",
+            expected=f"{low}..{high}",
+        )
+
+
+def _models(
+    plans: Sequence[ModelPlan], board: Board, options: BuildOptions
+) -> tuple[ModelText, ...]:
+    models: list[ModelText] = []
+    for plan in plans:
+        program = plan.program
+        traits = family(program.family).register_traits(program.config)
+        if options.optimise_program:
+            program = optimise(program, traits, plan.layout)
+        models.append(
+            describe_model(
+                program,
+                plan.layout,
+                encode(program, plan.layout, traits),
+                identifier=c_identifier(program.model_name, [m.identifier for m in models]),
+                accelerator=_accelerator_index(program, board),
+            )
+        )
+    return tuple(models)
+
+
+def _accelerator_index(program: Program, board: Board) -> int:
+    for index, accelerator in enumerate(board.accelerators):
+        if (accelerator.family, accelerator.config) == (program.family, program.config):
+            return index
+    has = ", ".join(f"{a.family} {a.config}" for a in board.accelerators)
+    raise UsageError(
+        f"{program.model_name} is made for {program.family} {program.config}",
+        where=board.name,
+        expected=f"an accelerator of the board: {has}",
+    )
+
+
+def _accelerator(
+    board: Board, accelerator: Accelerator, index: int, options: BuildOptions
+) -> AcceleratorText:
+    facts = family(accelerator.family).configuration_facts(accelerator.config)
+    identity = facts.get("identity", 0)
+    return AcceleratorText(
+        name=c_string(accelerator.name),
+        family=c_string(accelerator.family),
+        config=c_string(accelerator.config),
+        base=f"0x{accelerator.base:08x}u",
+        irq=_irq(accelerator, index, options),
+        irq_priority=board.priority(accelerator),
+        timeout_ms=options.timeout_ms or accelerator.timeout_ms,
+        identity=f"0x{identity if isinstance(identity, int) else 0:08x}u",
+        reset_address=f"0x{accelerator.reset_register or 0:08x}u",
+        reset_assert=f"0x{accelerator.reset_assert:x}u",
+        reset_release=f"0x{accelerator.reset_release:x}u",
+        driver=f"fwgen_{accelerator.family}_driver",
+    )
+
+
+def _irq(accelerator: Accelerator, index: int, options: BuildOptions) -> int:
+    return options.irq if index == 0 and options.irq is not None else accelerator.irq
+
+
+def _uart(board: Board, uart: Uart) -> UartText:
+    driver = _UART_DRIVERS.get(uart.driver)
+    if driver is None:
+        raise UsageError(
+            f"the runtime has no driver for the UART {uart.driver} yet",
+            where=board.name,
+            expected="one of " + ", ".join(_UART_DRIVERS),
+        )
+    return UartText(
+        driver=driver,
+        base=f"0x{uart.base:08x}u",
+        clock_hz=uart.clock_hz,
+        baud=uart.baud,
+        rx_irq=uart.receive_irq,
+        # The most urgent that may call the kernel, so that no received byte is lost.
+        irq_priority=board.cpu.syscall_priority,
+    )
+
+
+def _vectors(board: Board, uart: Uart, options: BuildOptions) -> tuple[Vector, ...]:
+    handlers = {uart.receive_irq: "fwgen_uart_rx_IRQHandler"}
+    for index, accelerator in enumerate(board.accelerators):
+        irq = _irq(accelerator, index, options)
+        if irq in handlers:
+            raise UsageError(
+                f"interrupt {irq} of {accelerator.name} is taken",
+                where=board.name,
+                expected="a free line",
+            )
+        handlers[irq] = f"fwgen_accel{index}_IRQHandler"
+    return tuple(
+        Vector(number, handlers.get(number, "fwgen_default_IRQHandler"))
+        for number in range(board.cpu.external_irqs)
+    )
+
+
+def _kernel_config(board: Board, options: BuildOptions) -> KernelConfig:
+    cpu = board.cpu
+    shift = 8 - cpu.prio_bits
+    return KernelConfig(
+        cpu_clock_hz=cpu.clock_hz,
+        tick_hz=options.tick_hz,
+        max_priorities=options.max_priorities,
+        minimal_stack_words=SMALLEST_STACK_WORDS,
+        prio_bits=cpu.prio_bits,
+        syscall_priority=cpu.syscall_priority,
+        kernel_interrupt_priority=f"0x{cpu.lowest_priority << shift:02x}",
+        max_syscall_interrupt_priority=f"0x{cpu.syscall_priority << shift:02x}",
+        task_priority=options.task_priority,
+        stack_words=options.stack_words,
+        irq=_irq(board.accelerators[0], 0, options),
+        is_armv8m=cpu.core in ARMV8M_CORES,
+    )
+
+
+def _defines(board: Board, plans: Sequence[ModelPlan], options: BuildOptions) -> tuple[Define, ...]:
+    test = options.kind is BuildKind.TEST
+    operations = max((len(p.program.operations) for p in plans), default=1)
+    cached = board.cpu.core in CACHED_CORES and any(memory.cached for memory in board.memories)
+    link_priority = max(1, min(options.task_priority - 1, options.max_priorities - 2))
+    return (
+        Define("FWGEN_ACCEL_COUNT", str(len(board.accelerators)), "accelerators of the board"),
+        Define("FWGEN_MAX_OPERATIONS", str(max(1, operations)), "of the largest model"),
+        Define("FWGEN_PROFILE", _flag(options.profile), "time of each operation"),
+        Define("FWGEN_CANARIES", _flag(options.with_canaries), "guard words between buffers"),
+        Define("FWGEN_SEMIHOSTING", _flag(test), "faults and EXIT end the emulator"),
+        Define("FWGEN_TEST_BUILD", _flag(test), "misuse of the interface asserts"),
+        Define("FWGEN_SHELL", _flag(options.shell), "text commands on the console"),
+        Define("FWGEN_LINK_TASK_PRIORITY", str(link_priority), "below the accelerator task"),
+        Define("FWGEN_LINK_STACK_SIZE", str(options.link_stack_words), "in words"),
+        Define("FWGEN_IDLE", _IDLE[options.idle or board.idle], "what the idle task does"),
+        Define("FWGEN_DCACHE", _flag(cached), "the CPU's data cache is switched on"),
+    )
+
+
+def _flag(value: bool) -> str:
+    return "1" if value else "0"
+
+
+def _kernels(plans: Sequence[ModelPlan]) -> Table:
+    used = {
+        int(command.kernel): f"fwgen_kernel_{command.kernel.name.lower()}"
+        for plan in plans
+        for command in plan.program.commands
+        if isinstance(command, Cpu)
+    }
+    count = max(used) + 1 if used else 0
+    rows = tuple(used.get(number, "NULL") for number in range(count))
+    return Table(count, rows or ("NULL",))
+
+
+def _boot_copies(models: Sequence[ModelText]) -> Table:
+    sections = [s for model in models for s in model.constants if s.load_region]
+    rows = tuple(f"{{{s.symbol}_start, {s.symbol}_load, {s.size}}}" for s in sections)
+    return Table(len(rows), rows or ("{NULL, NULL, 0}",), tuple(s.symbol for s in sections))
+
+
+def _boot_clears(link: LinkMap) -> Table:
+    rows = tuple(f"{{{arena.symbol}_start, {arena.size}}}" for arena in link.arenas)
+    symbols = tuple(arena.symbol for arena in link.arenas)
+    return Table(len(rows), rows or ("{NULL, 0}",), symbols)
+
+
+def _canary_table(plans: Sequence[ModelPlan], options: BuildOptions) -> Table:
+    addresses = _canaries(plans) if options.with_canaries else ()
+    rows = tuple(f"(uint32_t *)0x{address:08x}u" for address in addresses)
+    return Table(len(rows), rows or ("NULL",))
+
+
+def _canaries(plans: Sequence[ModelPlan]) -> tuple[int, ...]:
+    """Addresses of guard words: in the tensors' arenas, at the start of each gap.
+
+    Buffers share memory over time, so a guard word may only lie where no buffer
+    ever does: in the padding behind one, or in a gap the planner left.
+    """
+    words: set[int] = set()
+    for arena in {a for plan in plans for a in plan.layout.arenas if a.kind == "tensors"}:
+        end = arena.base + arena.size
+        used = sorted(
+            (placement.address, placement.address + plan.program.buffers[placement.buffer].size)
+            for plan in plans
+            for placement in plan.layout.placements
+            if arena.base <= placement.address < end
+        )
+        position = arena.base
+        for start, stop in [*used, (end, end)]:
+            word = (position + 3) // 4 * 4
+            if word + 4 <= start:
+                words.add(word)
+            position = max(position, stop)
+    return tuple(sorted(words))

@@ -1,0 +1,61 @@
+"""Which files of the runtime (rtos/) go into a project.
+
+The folders decide: headers always; `drivers/` only what the board names,
+`startup/` only the board's architecture, `kernels/` only what the models use, `shell/`
+only when asked for; everything else always.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from fwgen.resources import resource_dir
+
+SOURCE_SUFFIXES = (".c", ".S")
+
+
+def runtime_files(
+    architecture: str, drivers: frozenset[str], kernels: frozenset[str], *, shell: bool
+) -> tuple[str, ...]:
+    """Paths relative to rtos/, sorted.
+
+    Args:
+        architecture: folder below startup/.
+        drivers: file names below drivers/.
+        kernels: functions of CPU kernels that models use ("fwgen_kernel_softmax").
+        shell: whether the text shell is part of the build.
+    """
+    root = resource_dir("rtos")
+    chosen = []
+    for path in sorted(root.rglob("*")):
+        name = PurePosixPath(path.relative_to(root).as_posix())
+        if path.suffix == ".h":
+            chosen.append(str(name))
+        elif path.suffix in SOURCE_SUFFIXES and _is_used(
+            name, architecture, drivers, kernels, shell
+        ):
+            chosen.append(str(name))
+    return tuple(chosen)
+
+
+def _is_used(
+    name: PurePosixPath,
+    architecture: str,
+    drivers: frozenset[str],
+    kernels: frozenset[str],
+    shell: bool,
+) -> bool:
+    match name.parts[0]:
+        case "drivers":
+            return name.name in drivers
+        case "startup":
+            return name.parts[1] == architecture
+        case "kernels":
+            # A kernel's file is named after it; other files there serve all kernels.
+            return bool(kernels)
+        case "shell":
+            return shell
+        case "tests":
+            return False
+        case _:
+            return True
