@@ -211,13 +211,13 @@ class Link:
         self.deadline = deadline
         self.resends = 0
         self._on_text = on_text or (lambda text: None)
-        self._receiver = Receiver()
+        self.receiver = Receiver()
         self._sequence = 0
 
     @property
     def bad_frames(self) -> int:
         """Frames from the target that were damaged."""
-        return self._receiver.bad_frames
+        return self.receiver.bad_frames
 
     # ---- requests ----
 
@@ -436,7 +436,7 @@ class Link:
     def _receive(self, until: float) -> list[Frame]:
         """Frames that arrive before `until`; text goes to on_text."""
         frames = []
-        for item in self._receiver.feed(self.transport.receive(until)):
+        for item in self.receiver.feed(self.transport.receive(until)):
             if isinstance(item, Frame):
                 frames.append(item)
             else:

@@ -11,6 +11,7 @@ import os
 import select
 import socket
 import time
+from collections.abc import Callable
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -114,6 +115,48 @@ class SocketTransport(FileTransport):
 
     def __init__(self, connected: socket.socket, name: str) -> None:
         super().__init__(connected.fileno(), name, owner=connected)
+
+
+class WatchedTransport:
+    """A line whose receiver also serves a second, receive-only line meanwhile.
+
+    Used where console and link have a port each: whoever waits for an answer
+    must keep the console from filling up.
+
+    Args:
+        line: what send and receive mean.
+        side: the other line.
+        on_side: gets what arrives there; may raise to end the wait.
+    """
+
+    def __init__(
+        self, line: FileTransport, side: FileTransport, on_side: Callable[[bytes], None]
+    ) -> None:
+        self._line = line
+        self._side = side
+        self._on_side = on_side
+
+    @property
+    def name(self) -> str:
+        return self._line.name
+
+    def send(self, data: bytes, deadline: float) -> bool:
+        return self._line.send(data, deadline)
+
+    def receive(self, deadline: float) -> bytes:
+        while True:
+            fds = [self._line.fileno(), self._side.fileno()]
+            ready, _, _ = select.select(fds, [], [], _left(deadline))
+            if self._side.fileno() in ready:
+                self._on_side(self._side.receive(time.monotonic()))
+            if self._line.fileno() in ready:
+                return self._line.receive(time.monotonic())
+            if time.monotonic() >= deadline:
+                return b""
+
+    def close(self) -> None:
+        self._line.close()
+        self._side.close()
 
 
 class SerialTransport(FileTransport):

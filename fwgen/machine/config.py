@@ -1,0 +1,84 @@
+"""What a QEMU session needs to know of a board: plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Range(NamedTuple):
+    """A range of guest addresses."""
+
+    base: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class AcceleratorDevice:
+    """One emulated accelerator on the bus.
+
+    Attributes:
+        name: as in the board profile ("dla0").
+        family, config: which model.
+        base: address of the register window.
+        irq: input line of the interrupt controller device.
+        clock_hz: model cycles per second.
+        dma: what its DRAM port reaches; anything else is a guest error.
+        sram: what its second port reaches.
+        faults: fault specifications for driver tests (docs/emulator.md).
+        controller: QOM type or path of the interrupt controller.
+    """
+
+    name: str
+    family: str
+    config: str
+    base: int
+    irq: int
+    clock_hz: int = 100_000_000
+    dma: tuple[Range, ...] = ()
+    sram: tuple[Range, ...] = ()
+    faults: tuple[str, ...] = ()
+    controller: str = "armv7m"
+
+    def module_options(self) -> tuple[tuple[str, str], ...]:
+        """The options of the device module for this device, in order."""
+        options = [
+            ("accel", self.family),
+            ("config", self.config),
+            ("name", self.name),
+            ("base", hex(self.base)),
+            ("irq", str(self.irq)),
+            ("intc", self.controller),
+            ("clock", str(self.clock_hz)),
+        ]
+        for key, ranges in (("dma", self.dma), ("sram", self.sram)):
+            if ranges:
+                text = "+".join(f"{r.base:#x}:{r.size:#x}" for r in ranges)
+                options.append((key, text))
+        options += [("fault", fault) for fault in self.faults]
+        return tuple(options)
+
+
+@dataclass(frozen=True, slots=True)
+class MachineConfig:
+    """A machine for QEMU.
+
+    Attributes:
+        machine: -M.
+        cpu, memory: -cpu and -m, None for the machine's own.
+        extra_args: further arguments.
+        accelerators: devices of the module.
+        console_serial_index: which -serial is the console.
+        link_serial_index: which -serial carries the link; None: the console's.
+        icount_shift: one instruction takes 2^shift ns of virtual time; None
+            lets virtual time follow the wall clock.
+    """
+
+    machine: str
+    cpu: str | None = None
+    memory: str | None = None
+    extra_args: tuple[str, ...] = ()
+    accelerators: tuple[AcceleratorDevice, ...] = ()
+    console_serial_index: int = 0
+    link_serial_index: int | None = None
+    icount_shift: int | None = 5
