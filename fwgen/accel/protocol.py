@@ -7,6 +7,7 @@ from typing import Protocol
 
 from fwgen.model.model import Model
 from fwgen.program.program import Program
+from fwgen.program.traits import RegisterTraits
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,12 @@ class AcceleratorFamily(Protocol):
 
     def register_name(self, offset: int) -> str | None:
         """Name of the register at a byte offset of the window ("CDMA.D_BANK")."""
+
+    def register_traits(self, config_name: str) -> RegisterTraits:
+        """What the optimiser and the disassembler know about the registers.
+
+        Raises UsageError for an unknown configuration.
+        """
 
     def check(self, model: Model, config_name: str) -> CheckReport:
         """What runs where, and what is not supported and why.

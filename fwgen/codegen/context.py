@@ -37,7 +37,9 @@ LARGEST_STACK_WORDS = 0xFFFF
 ARMV8M_CORES = ("cortex-m33", "cortex-m55", "cortex-m85")
 CACHED_CORES = ("cortex-m7", "cortex-m55", "cortex-m85")
 
-_UART_DRIVERS = {"cmsdk_uart": "fwgen_uart_cmsdk"}
+_UART_DRIVERS = {"cmsdk_uart": ("fwgen_uart_cmsdk", "uart_cmsdk.c")}
+"""Driver of the profile -> symbol and file in the runtime."""
+
 _IDLE = {"spin": "FWGEN_IDLE_SPIN", "wfe": "FWGEN_IDLE_WFE", "wfi": "FWGEN_IDLE_WFI"}
 
 
@@ -193,7 +195,9 @@ def project_context(
     families = sorted({accelerator.family for accelerator in board.accelerators})
     runtime = runtime_files(
         "cortex_m",
-        frozenset((f"{uart.driver}.c", *(s for f in families for s in family(f).driver_sources))),
+        frozenset(
+            (_uart_driver(board, uart)[1], *(s for f in families for s in family(f).driver_sources))
+        ),
         frozenset(name for name in kernels.rows if name != "NULL"),
         shell=options.shell,
     )
@@ -353,7 +357,7 @@ def _irq(accelerator: Accelerator, index: int, options: BuildOptions) -> int:
     return options.irq if index == 0 and options.irq is not None else accelerator.irq
 
 
-def _uart(board: Board, uart: Uart) -> UartText:
+def _uart_driver(board: Board, uart: Uart) -> tuple[str, str]:
     driver = _UART_DRIVERS.get(uart.driver)
     if driver is None:
         raise UsageError(
@@ -361,8 +365,12 @@ def _uart(board: Board, uart: Uart) -> UartText:
             where=board.name,
             expected="one of " + ", ".join(_UART_DRIVERS),
         )
+    return driver
+
+
+def _uart(board: Board, uart: Uart) -> UartText:
     return UartText(
-        driver=driver,
+        driver=_uart_driver(board, uart)[0],
         base=f"0x{uart.base:08x}u",
         clock_hz=uart.clock_hz,
         baud=uart.baud,
@@ -457,30 +465,7 @@ def _boot_clears(link: LinkMap) -> Table:
 
 
 def _canary_table(plans: Sequence[ModelPlan], options: BuildOptions) -> Table:
-    addresses = _canaries(plans) if options.with_canaries else ()
+    addresses = sorted({a for plan in plans for a in plan.layout.guards})
+    addresses = addresses if options.with_canaries else []
     rows = tuple(f"(uint32_t *)0x{address:08x}u" for address in addresses)
     return Table(len(rows), rows or ("NULL",))
-
-
-def _canaries(plans: Sequence[ModelPlan]) -> tuple[int, ...]:
-    """Addresses of guard words: in the tensors' arenas, at the start of each gap.
-
-    Buffers share memory over time, so a guard word may only lie where no buffer
-    ever does: in the padding behind one, or in a gap the planner left.
-    """
-    words: set[int] = set()
-    for arena in {a for plan in plans for a in plan.layout.arenas if a.kind == "tensors"}:
-        end = arena.base + arena.size
-        used = sorted(
-            (placement.address, placement.address + plan.program.buffers[placement.buffer].size)
-            for plan in plans
-            for placement in plan.layout.placements
-            if arena.base <= placement.address < end
-        )
-        position = arena.base
-        for start, stop in [*used, (end, end)]:
-            word = (position + 3) // 4 * 4
-            if word + 4 <= start:
-                words.add(word)
-            position = max(position, stop)
-    return tuple(sorted(words))

@@ -47,7 +47,8 @@ def _is_used(
 ) -> bool:
     match name.parts[0]:
         case "drivers":
-            return name.name in drivers
+            # uart.c is the part that all UART drivers share.
+            return name.name == "uart.c" or name.name in drivers
         case "startup":
             return name.parts[1] == architecture
         case "kernels":
