@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from fwgen.check.replay import ReplayResult, find_cases, replay_many
+from fwgen.check.replay import replay as replay_one
 from fwgen.check.targets import CONFIGURATIONS, MODELS
-from fwgen.check.trace import TraceError
 from fwgen.cli import output, settings
 from fwgen.errors import ExitCode
 
@@ -51,11 +51,12 @@ def replay(
     cases = find_cases(paths, config)
     library = _library() if model == "emulator" else None
     started = time.monotonic()
-    results = _shown(replay_many(cases, library, model, jobs))
+    if len(cases) == 1 and cases[0].config is not None:
+        results = _shown([replay_one(cases[0].path, cases[0].config, library, model)])
+    else:
+        results = _shown(replay_many(cases, library, model, jobs))
     failed = sum(not result.passed and not result.skipped for result in results)
     skipped = sum(result.skipped for result in results)
-    if len(results) == 1 and results[0].malformed:
-        raise TraceError(results[0].reason)
     if settings.current().as_json:
         output.print_json(
             {

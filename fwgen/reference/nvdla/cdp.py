@@ -61,8 +61,10 @@ def _square_sums(v: Ints, taps: int) -> Ints:
     return total
 
 
-def run(cdp: Group, rdma: Group, config: Config, memory: Memory, tables: tuple[Ints, Ints]) -> None:
+def run(cdp: Group, rdma: Group, config: Config, memory: Memory, tables: tuple[Ints, Ints]) -> Ints:
     """Run one operation from memory to memory; the cube size is that of CDP_RDMA.
+
+    Returns the values that enter the output converter.
 
     Raises:
         ReferenceUnsupported: precision other than int8.
@@ -109,3 +111,4 @@ def run(cdp: Group, rdma: Group, config: Config, memory: Memory, tables: tuple[I
         channels=channels,
         atom=config.atom,
     ).write(memory, result)
+    return y

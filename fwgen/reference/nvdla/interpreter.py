@@ -9,6 +9,7 @@ and group, write one to clear, masked events latch.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,6 +85,8 @@ class ReferenceNvdla:
         self.config = CONFIGS[config]
         self.memory = Memory()
         self.operations: list[Operation] = []
+        # Called with the unit and the values that enter its output converter.
+        self.observer: Callable[[str, Ints], None] | None = None
         self._units = {name: Unit(block) for name, block in BLOCKS.items() if name != "GLB"}
         self._luts = {"SDP": _LutPort(), "CDP": _LutPort()}
         self._mask = 0
@@ -177,7 +180,9 @@ class ReferenceNvdla:
         group, rdma = self._units["CDP"].current, self._units["CDP_RDMA"].current
         if group is None or rdma is None:
             return False
-        cdp.run(group, rdma, self.config, self.memory, self._luts["CDP"].tables)
+        y = cdp.run(group, rdma, self.config, self.memory, self._luts["CDP"].tables)
+        if self.observer is not None:
+            self.observer("CDP", y)
         self._finish(("CDP",), ("CDP_RDMA", "CDP"))
         return True
 
@@ -223,6 +228,8 @@ class ReferenceNvdla:
             assert rdma is not None
             x = sdp.read_input(rdma, self.config, self.memory)
         result = sdp.process(x, group, rdma, self.config, self.memory, self._luts["SDP"].tables)
+        if self.observer is not None:
+            self.observer("SDP", result.unconverted)
         if result.unequal is not None:
             group.values[group.block.offsets["D_STATUS"]] = int(result.unequal)
         elif to_pdp:

@@ -30,9 +30,13 @@ ALU_MAX, ALU_MIN, ALU_SUM, ALU_EQUAL = 0, 1, 2, 3
 
 @dataclass(frozen=True, slots=True)
 class SdpResult:
-    """int8 output (S, H, W, A); `unequal` is set only by the comparing ALU mode."""
+    """int8 output (S, H, W, A) and the values before the output converter.
+
+    `unequal` is set only by the comparing ALU mode.
+    """
 
     values: Ints
+    unconverted: Ints
     unequal: bool | None
 
 
@@ -272,7 +276,7 @@ def process(
     for stage in ("BS", "BN"):
         x = x_stage(x, sdp, stage, operands[stage])
     x, unequal = _y_stage(x, sdp, operands["EW"], tables)
-    return SdpResult(convert_output(x, sdp), unequal)
+    return SdpResult(convert_output(x, sdp), x, unequal)
 
 
 def write_output(values: Ints, sdp: Group, config: Config, memory: Memory) -> None:
