@@ -137,12 +137,12 @@ class QemuSession:
             for line in remote.values():
                 line.close()
         deadline = None if self.limit is None else time.monotonic() + self.limit
-        line: Transport = self._lines[self._link_index()]
+        transport: Transport = self._lines[self._link_index()]
         if self._link_index() != self.machine.console_serial_index:
             console = self._lines[self.machine.console_serial_index]
-            line = WatchedTransport(self._lines[self._link_index()], console, self._on_text)
+            transport = WatchedTransport(self._lines[self._link_index()], console, self._on_text)
         self.link = Link(
-            line,
+            transport,
             timeout=_ANSWER_SECONDS,
             on_text=self._on_text,
             deadline=deadline,

@@ -1,0 +1,89 @@
+"""The machine that plays a board, from its profile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from fwgen.board.types import Accelerator, Board
+from fwgen.errors import UsageError
+from fwgen.machine.config import AcceleratorDevice, MachineConfig, Range
+
+
+def merge_ranges(ranges: Sequence[Range]) -> tuple[Range, ...]:
+    """The same addresses in as few ranges as possible, ascending."""
+    out: list[Range] = []
+    for base, size in sorted(ranges):
+        if out and base <= out[-1].base + out[-1].size:
+            end = max(out[-1].base + out[-1].size, base + size)
+            out[-1] = Range(out[-1].base, end - out[-1].base)
+        else:
+            out.append(Range(base, size))
+    return tuple(out)
+
+
+def machine_config(
+    board: Board,
+    *,
+    icount: bool = True,
+    icount_shift: int | None = None,
+    faults: Mapping[str, Sequence[str]] | None = None,
+) -> MachineConfig:
+    """What a QEMU session needs.
+
+    Args:
+        icount: count instructions, so that runs are repeatable.
+        icount_shift: instead of the profile's.
+        faults: fault specifications by accelerator name.
+
+    Raises:
+        UsageError: the board is not emulated, or a fault names no accelerator of it.
+    """
+    if board.qemu is None:
+        raise UsageError(
+            f"board '{board.name}' is not emulated",
+            expected="a board whose profile has a [qemu] table",
+            hints=("See `fwgen boards list`.",),
+        )
+    faults = faults or {}
+    known = {accelerator.name for accelerator in board.accelerators}
+    for name in faults:
+        if name not in known:
+            raise UsageError(
+                f"board '{board.name}' has no accelerator '{name}'",
+                expected="one of " + ", ".join(sorted(known)),
+            )
+    shift = board.qemu.icount_shift if icount_shift is None else icount_shift
+    return MachineConfig(
+        machine=board.qemu.machine,
+        cpu=board.qemu.cpu,
+        memory=board.qemu.memory,
+        extra_args=board.qemu.args,
+        accelerators=tuple(
+            _device(board, accelerator, tuple(faults.get(accelerator.name, ())))
+            for accelerator in board.accelerators
+        ),
+        console_serial_index=board.console.serial,
+        link_serial_index=board.link.serial if board.link is not None else None,
+        icount_shift=shift if icount else None,
+    )
+
+
+def _device(board: Board, accelerator: Accelerator, faults: tuple[str, ...]) -> AcceleratorDevice:
+    assert board.qemu is not None
+    dma = [Range(memory.base, memory.size) for memory in board.regions("dma")]
+    sram: tuple[Range, ...] = ()
+    if accelerator.sram is not None:
+        memory = board.memory(accelerator.sram)
+        sram = (Range(memory.base, memory.size),)
+    return AcceleratorDevice(
+        name=accelerator.name,
+        family=accelerator.family,
+        config=accelerator.config,
+        base=accelerator.base,
+        irq=accelerator.irq + board.qemu.irq_offset,
+        clock_hz=accelerator.clock_hz,
+        dma=merge_ranges(dma),
+        sram=sram,
+        faults=faults,
+        controller=board.qemu.controller_type,
+    )
