@@ -10,7 +10,8 @@
  * configUSE_MUTEXES 1, configUSE_PREEMPTION 1, configCHECK_FOR_STACK_OVERFLOW 2,
  * configUSE_IDLE_HOOK 1, configUSE_TIMERS 0, configPRIO_BITS,
  * configCPU_CLOCK_HZ (the clock of SysTick), INCLUDE_vTaskDelay 1,
- * INCLUDE_vTaskSuspend 1, INCLUDE_xTaskGetCurrentTaskHandle 1 and
+ * INCLUDE_vTaskSuspend 1, INCLUDE_xTaskGetCurrentTaskHandle 1,
+ * INCLUDE_xTaskGetSchedulerState 1, INCLUDE_uxTaskPriorityGet 1 and
  * INCLUDE_uxTaskGetStackHighWaterMark 1; on Cortex-M the aliases
  *     #define vPortSVCHandler SVC_Handler
  *     #define xPortPendSVHandler PendSV_Handler

@@ -71,29 +71,63 @@ void fwgen_put_bytes(struct fwgen_writer *writer, const void *data,
                      uint32_t length);
 void fwgen_put_string(struct fwgen_writer *writer, const char *text);
 
-/* Receiver of bytes: splits frames from text. Private to rtos/link, here for
- * its tests. */
+/*
+ * Receiver of bytes: splits frames from text. A zero after a piece closes it,
+ * a zero after nothing opens a frame; text is what comes after a piece was
+ * closed. A piece that decodes with the right CRC is a frame wherever it
+ * stands, so an opening zero that got lost costs nothing.
+ */
 struct fwgen_receiver {
-    uint32_t length;   /* bytes collected since the last zero */
+    uint32_t length;   /* bytes collected since the last zero or line end */
     bool overflow;     /* the piece is longer than a frame can be */
+    bool in_frame;     /* the last zero opened a frame */
+    bool complete;     /* data was handed out; the next byte starts anew */
     uint32_t frames;   /* good frames */
-    uint32_t bad;      /* pieces after a zero byte that are not frames */
+    uint32_t bad;      /* pieces that were opened as frames and are none */
     uint8_t data[FWGEN_COBS_MAX(FWGEN_LINK_FRAME)];
 };
 
-/* Takes one byte. Returns the length of a complete frame with the right CRC,
- * decoded at receiver->data (valid until the next call), else 0. */
-uint32_t fwgen_receiver_take(struct fwgen_receiver *receiver, uint8_t byte);
+enum fwgen_received {
+    FWGEN_RECEIVED_NOTHING, /* more bytes are needed */
+    FWGEN_RECEIVED_FRAME,   /* data[0 .. length) is a frame, CRC checked */
+    FWGEN_RECEIVED_LINE,    /* data[0 .. length) is a line without its end */
+};
+
+/* Takes one byte. What it completed is valid until the next call, which
+ * starts a new piece. */
+enum fwgen_received fwgen_receiver_take(struct fwgen_receiver *receiver,
+                                        uint8_t byte);
+
+/* What the link remembers between requests. */
+struct fwgen_link {
+    struct fwgen_receiver receiver;
+    uint8_t response[FWGEN_LINK_FRAME];
+    uint32_t response_length; /* 0: no request has been answered */
+    uint16_t sequence;        /* of that response */
+    bool exit;                /* an EXIT request was answered */
+    uint8_t exit_code;
+};
 
 /*
- * Answers one request frame (header, payload, CRC). Writes the response, from
- * its header to its CRC, to `response` (FWGEN_LINK_FRAME bytes) and returns its
- * length. *exit_code gets the code of an EXIT request, else stays.
+ * Answers one request frame (header, payload, CRC; the CRC is right). Leaves
+ * the response, from its header to its CRC, in link->response and returns its
+ * length, or 0 when the frame is no request. May block in RUN.
  */
-uint32_t fwgen_link_answer(const uint8_t *request, uint32_t length,
-                           uint8_t *response, int *exit_code);
+uint32_t fwgen_link_answer(struct fwgen_link *link, const uint8_t *request,
+                           uint32_t length);
 
-/* Counters for the STATUS request. */
-void fwgen_link_counters(uint32_t *frames, uint32_t *bad);
+/* The tasks of the runtime, for TASKS and the shell. */
+struct fwgen_task_info {
+    const char *name;
+    uint32_t stack_words; /* 0: unknown */
+    uint32_t free_words;  /* least ever */
+    uint32_t priority;
+};
+
+/* Task `index` of those that exist; false beyond the last. Task context. */
+bool fwgen_task_info(uint32_t index, struct fwgen_task_info *info);
+
+/* One line of text for the shell (not terminated). Task context. */
+void fwgen_shell_line(const uint8_t *line, uint32_t length);
 
 #endif

@@ -1,0 +1,204 @@
+/*
+ * shell.c - text commands on the console's line: help, status, tasks, mem,
+ * models, run. In the image only with FWGEN_SHELL.
+ */
+#include "fwgen_link.h"
+
+#include <string.h>
+
+#include "fwgen_accel.h"
+#include "fwgen_console.h"
+#include "fwgen_cpu.h"
+
+#if FWGEN_SHELL
+
+#define LINE_MAX 64u
+
+static void print_pair(const char *text, uint32_t value)
+{
+    fwgen_print(text);
+    fwgen_print_decimal(value);
+}
+
+static void command_status(const char *argument)
+{
+    static const char *const states[] = {"idle", "running", "broken"};
+
+    (void)argument;
+    for (uint32_t i = 0; i < fwgen_accelerator_count; i++) {
+        const fwgen_device device = fwgen_accel_device(i);
+        struct fwgen_statistics statistics;
+
+        fwgen_accel_statistics(device, &statistics);
+        fwgen_print(fwgen_accelerators[i].name);
+        fwgen_print(": ");
+        fwgen_print(states[fwgen_accel_state(device)]);
+        print_pair(", inferences ", statistics.inferences);
+        print_pair(", errors ", statistics.errors);
+        print_pair(", interrupts ", statistics.interrupts);
+        print_pair(", spurious ", statistics.spurious);
+        print_pair(", resets ", statistics.resets);
+        fwgen_print(", last ");
+        fwgen_print(fwgen_result_name(statistics.last_result));
+        fwgen_print("\n");
+    }
+}
+
+static void command_tasks(const char *argument)
+{
+    struct fwgen_task_info info;
+
+    (void)argument;
+    for (uint32_t i = 0; fwgen_task_info(i, &info); i++) {
+        fwgen_print(info.name);
+        print_pair(": priority ", info.priority);
+        print_pair(", stack ", info.stack_words);
+        print_pair(" words, least free ", info.free_words);
+        fwgen_print("\n");
+    }
+}
+
+static void print_tensors(const struct fwgen_tensor *tensors, uint32_t count,
+                          const char *direction)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        fwgen_print("  ");
+        fwgen_print(direction);
+        fwgen_print(" ");
+        fwgen_print(tensors[i].name);
+        fwgen_print(": ");
+        fwgen_print_hex((uint32_t)(uintptr_t)tensors[i].address);
+        print_pair(", bytes ", tensors[i].size);
+        fwgen_print("\n");
+    }
+}
+
+static void command_models(const char *argument)
+{
+    (void)argument;
+    for (uint32_t i = 0; i < fwgen_model_count; i++) {
+        const struct fwgen_model *model = &fwgen_models[i];
+
+        fwgen_print_decimal(i);
+        fwgen_print(" ");
+        fwgen_print(model->name);
+        print_pair(": operations ", model->operation_count);
+        print_pair(", program words ", model->program_words);
+        fwgen_print("\n");
+        print_tensors(model->inputs, model->input_count, "input");
+        print_tensors(model->outputs, model->output_count, "output");
+    }
+}
+
+static void command_mem(const char *argument)
+{
+    (void)argument;
+    for (uint32_t i = 0; i < fwgen_boot_copy_count; i++) {
+        fwgen_print("copied ");
+        fwgen_print_hex((uint32_t)(uintptr_t)fwgen_boot_copies[i].destination);
+        print_pair(", bytes ", fwgen_boot_copies[i].size);
+        fwgen_print("\n");
+    }
+    for (uint32_t i = 0; i < fwgen_boot_clear_count; i++) {
+        fwgen_print("cleared ");
+        fwgen_print_hex((uint32_t)(uintptr_t)fwgen_boot_clears[i].start);
+        print_pair(", bytes ", fwgen_boot_clears[i].size);
+        fwgen_print("\n");
+    }
+#if FWGEN_CANARIES
+    print_pair("guard words ", fwgen_canary_count);
+    fwgen_print("\n");
+#endif
+}
+
+/* `run` or `run MODEL`: the line is unlocked while the model runs. */
+static void command_run(const char *argument)
+{
+    const struct fwgen_model *model =
+        *argument == '\0' ? &fwgen_models[0] : fwgen_model_find(argument);
+    struct fwgen_report report;
+
+    if (model == NULL) {
+        fwgen_print("no such model\n");
+        return;
+    }
+    fwgen_console_unlock();
+    (void)fwgen_accel_submit(fwgen_accel_device(model->accelerator), model, 0,
+                             &report);
+    fwgen_console_lock();
+    fwgen_print(model->name);
+    fwgen_print(": ");
+    fwgen_print(fwgen_result_name(report.result));
+    if (report.operation != FWGEN_NO_OPERATION) {
+        print_pair(" at operation ", report.operation);
+    }
+    print_pair(", timer ticks ", (uint32_t)report.duration);
+    print_pair(", interrupts ", report.interrupts);
+    fwgen_print("\n");
+}
+
+static void command_help(const char *argument);
+
+static const struct command {
+    const char *name;
+    void (*run)(const char *argument);
+    const char *help;
+} commands[] = {
+    {"help", command_help, "this list"},
+    {"status", command_status, "state and counters of the accelerators"},
+    {"tasks", command_tasks, "priorities and stacks"},
+    {"mem", command_mem, "memory that is prepared at start"},
+    {"models", command_models, "models and their tensors"},
+    {"run", command_run, "run [MODEL]: one inference"},
+};
+
+static void command_help(const char *argument)
+{
+    (void)argument;
+    for (uint32_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        fwgen_print(commands[i].name);
+        fwgen_print(" - ");
+        fwgen_print(commands[i].help);
+        fwgen_print("\n");
+    }
+}
+
+static void execute(const char *name, const char *argument)
+{
+    for (uint32_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        if (strcmp(commands[i].name, name) == 0) {
+            commands[i].run(argument);
+            return;
+        }
+    }
+    fwgen_print(name);
+    fwgen_print(": unknown command, try help\n");
+}
+
+void fwgen_shell_line(const uint8_t *line, uint32_t length)
+{
+    char text[LINE_MAX];
+    char *argument;
+
+    if (length == 0u || length >= sizeof(text)) {
+        return;
+    }
+    for (uint32_t i = 0; i < length; i++) {
+        if (line[i] < 0x20u || line[i] > 0x7eu) {
+            return; /* noise */
+        }
+        text[i] = (char)line[i];
+    }
+    text[length] = '\0';
+    argument = strchr(text, ' ');
+    if (argument != NULL) {
+        *argument++ = '\0';
+    } else {
+        argument = &text[length];
+    }
+    fwgen_console_lock();
+    execute(text, argument);
+    fwgen_console_unlock();
+}
+
+#endif
