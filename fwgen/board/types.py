@@ -291,7 +291,11 @@ class Board:
         ),
     ] = "spin"
     verified: Annotated[
-        bool, Meta(description="Every fact was checked against a document or a machine.")
+        bool,
+        Meta(
+            description="Addresses, interrupts and sizes were checked against a public document "
+            "or a running machine."
+        ),
     ] = False
     notes: Annotated[
         tuple[str, ...], Meta(description="What a user of the board should know.")

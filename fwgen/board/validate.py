@@ -178,6 +178,7 @@ class _Rules:
     def load(self, path: Path, name: str, load: str) -> None:
         names = [memory.name for memory in self.board.memories]
         if load not in names:
+            names.remove(name)
             self.unknown((*path, "load"), "memory", load, names)
         source = self.board.memory(load)
         if load == name or source.load is not None:
