@@ -1,0 +1,39 @@
+/*
+ * main.c - the application that is used when a project brings none: the
+ * accelerator tasks, the serial link, and what the kernel asks of every
+ * application.
+ */
+#include "FreeRTOS.h"
+#include "task.h"
+
+#include "fwgen_accel.h"
+#include "fwgen_config_defaults.h"
+#include "fwgen_console.h"
+#include "fwgen_link.h"
+
+#if configSUPPORT_STATIC_ALLOCATION != 1 ||                                    \
+    (defined(configSUPPORT_DYNAMIC_ALLOCATION) &&                              \
+     configSUPPORT_DYNAMIC_ALLOCATION != 0)
+#error "the runtime is for static allocation only"
+#endif
+
+int main(void)
+{
+    fwgen_console_open();
+    fwgen_console_lock();
+    fwgen_print("fwgen ");
+    fwgen_print(fwgen_version);
+    fwgen_print(", FreeRTOS ");
+    fwgen_print(tskKERNEL_VERSION_NUMBER);
+    fwgen_print(", ");
+    fwgen_print(fwgen_board_name);
+    fwgen_print("\n");
+    fwgen_console_unlock();
+    (void)fwgen_accel_start();
+#if FWGEN_LINK
+    fwgen_link_start();
+#endif
+    vTaskStartScheduler();
+    configASSERT(0); /* the scheduler returns only when it cannot start */
+    return 1;
+}
