@@ -1,18 +1,648 @@
-/* sdp.c - not there yet. */
-#include "units.h"
+/*
+ * sdp.c - the single point processor: X1 (BS), X2 (BN), Y (EW), converter.
+ *
+ * Order of a job: input (int8 from memory or int32 from CACC), X1, X2, Y, C.
+ * Data are 32 bit between stages. A stage's BYPASS skips all of it.
+ *   X  ALU: max, min or sum with sat32(operand16 << shift); 33 bit result.
+ *      MUL: times operand16, RS by the shift, sat32. With MUL_BYPASS the shift
+ *      still acts; with PRELU a value >= 0 passes unshifted (low 32 bits).
+ *      ReLU last.
+ *   Y  MUL first: 32 x 32 bit, RS by EW_TRUNCATE, sat32; not with MUL_BYPASS,
+ *      nor with PRELU and a value >= 0. Then ALU: max, min, sum (sat32), or
+ *      EQL, which only sets D_STATUS.STATUS_UNEQUAL and writes nothing. Then
+ *      the look-up table.
+ *   C  RS((x - offset32) * scale16, shift6), saturated to 8 bits.
+ * The Y stage is computed in configurations without EW too, as the upstream
+ * model does. Multiplier shifts use 6 bits of their register.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "arith.h"
+#include "sdp_operands.h"
+
+enum { ALGO_MAX, ALGO_MIN, ALGO_SUM, ALGO_EQL };
+
+struct x_stage {
+    bool bypass, alu_bypass, mul_bypass, prelu, relu_bypass;
+    unsigned algo;
+    unsigned mul_shift;
+    struct sdp_operands operands;
+};
+
+struct y_stage {
+    bool bypass, alu_bypass, mul_bypass, prelu, lut_bypass;
+    unsigned algo;
+    unsigned truncate;
+    struct nvdla_lut_config lut;
+    struct sdp_operands operands;
+};
+
+struct nvdla_sdp {
+    struct nvdla_job *job;
+    struct nvdla_cube cube;
+    struct x_stage x1, x2;
+    struct y_stage y;
+    int64_t out_offset, out_scale;
+    unsigned out_shift;
+    bool writes; /* false with EQL */
+    struct nvdla_port source, target;
+    struct nvdla_cube_buffer *to_pdp;
+    int8_t *line; /* width * atom */
+};
+
+/* Fields of one X stage. */
+struct x_fields {
+    uint32_t bypass, alu_bypass, algo, mul_bypass, prelu, relu_bypass;
+    uint32_t alu_src, alu_shift, alu_operand, mul_src, mul_shift, mul_operand;
+};
+
+static const struct x_fields bs_fields = {
+    SDP_D_DP_BS_CFG__BS_BYPASS,
+    SDP_D_DP_BS_CFG__BS_ALU_BYPASS,
+    SDP_D_DP_BS_CFG__BS_ALU_ALGO,
+    SDP_D_DP_BS_CFG__BS_MUL_BYPASS,
+    SDP_D_DP_BS_CFG__BS_MUL_PRELU,
+    SDP_D_DP_BS_CFG__BS_RELU_BYPASS,
+    SDP_D_DP_BS_ALU_CFG__BS_ALU_SRC,
+    SDP_D_DP_BS_ALU_CFG__BS_ALU_SHIFT_VALUE,
+    SDP_D_DP_BS_ALU_SRC_VALUE__BS_ALU_OPERAND,
+    SDP_D_DP_BS_MUL_CFG__BS_MUL_SRC,
+    SDP_D_DP_BS_MUL_CFG__BS_MUL_SHIFT_VALUE,
+    SDP_D_DP_BS_MUL_SRC_VALUE__BS_MUL_OPERAND,
+};
+
+static const struct x_fields bn_fields = {
+    SDP_D_DP_BN_CFG__BN_BYPASS,
+    SDP_D_DP_BN_CFG__BN_ALU_BYPASS,
+    SDP_D_DP_BN_CFG__BN_ALU_ALGO,
+    SDP_D_DP_BN_CFG__BN_MUL_BYPASS,
+    SDP_D_DP_BN_CFG__BN_MUL_PRELU,
+    SDP_D_DP_BN_CFG__BN_RELU_BYPASS,
+    SDP_D_DP_BN_ALU_CFG__BN_ALU_SRC,
+    SDP_D_DP_BN_ALU_CFG__BN_ALU_SHIFT_VALUE,
+    SDP_D_DP_BN_ALU_SRC_VALUE__BN_ALU_OPERAND,
+    SDP_D_DP_BN_MUL_CFG__BN_MUL_SRC,
+    SDP_D_DP_BN_MUL_CFG__BN_MUL_SHIFT_VALUE,
+    SDP_D_DP_BN_MUL_SRC_VALUE__BN_MUL_OPERAND,
+};
+
+#define PORT_FIELDS(letter, unit)                                              \
+    {                                                                          \
+        SDP_RDMA_D_##letter##RDMA_CFG__##letter##RDMA_DISABLE,                 \
+        SDP_RDMA_D_##letter##RDMA_CFG__##letter##RDMA_DATA_USE,                \
+        SDP_RDMA_D_##letter##RDMA_CFG__##letter##RDMA_DATA_SIZE,               \
+        SDP_RDMA_D_##letter##RDMA_CFG__##letter##RDMA_DATA_MODE,               \
+        SDP_RDMA_D_##letter##RDMA_CFG__##letter##RDMA_RAM_TYPE,                \
+        SDP_RDMA_D_##unit##_BASE_ADDR_HIGH__##unit##_BASE_ADDR_HIGH,           \
+        SDP_RDMA_D_##unit##_BASE_ADDR_LOW__##unit##_BASE_ADDR_LOW,             \
+        SDP_RDMA_D_##unit##_LINE_STRIDE__##unit##_LINE_STRIDE,                 \
+        SDP_RDMA_D_##unit##_SURFACE_STRIDE__##unit##_SURFACE_STRIDE,           \
+    }
+
+static const struct sdp_port_fields b_port = PORT_FIELDS(B, BS);
+static const struct sdp_port_fields n_port = PORT_FIELDS(N, BN);
+static const struct sdp_port_fields e_port = PORT_FIELDS(E, EW);
+
+static bool open_x(struct nvdla_job *job, struct x_stage *stage,
+                   const struct x_fields *fields,
+                   const struct sdp_port_fields *port)
+{
+    struct sdp_operands *operands = &stage->operands;
+
+    stage->bypass = job_field(job, fields->bypass) != 0;
+    if (stage->bypass) {
+        return true;
+    }
+    stage->alu_bypass = job_field(job, fields->alu_bypass) != 0;
+    stage->mul_bypass = job_field(job, fields->mul_bypass) != 0;
+    stage->prelu = job_field(job, fields->prelu) != 0;
+    stage->relu_bypass = job_field(job, fields->relu_bypass) != 0;
+    stage->algo = job_field(job, fields->algo);
+    stage->mul_shift = job_field(job, fields->mul_shift) & 63u;
+    if (!stage->alu_bypass && stage->algo == ALGO_EQL) {
+        nvdla_job_reject(job, fields->algo,
+                         "reserved; max, min and sum are 0, 1 and 2");
+        return false;
+    }
+    operands->alu.from_memory =
+        !stage->alu_bypass && job_field(job, fields->alu_src) != 0;
+    operands->alu.left_shift = job_field(job, fields->alu_shift);
+    operands->alu.constant =
+        nvdla_sign_extend(job_field(job, fields->alu_operand), 16);
+    operands->mul.from_memory =
+        !stage->mul_bypass && job_field(job, fields->mul_src) != 0;
+    operands->mul.constant =
+        nvdla_sign_extend(job_field(job, fields->mul_operand), 16);
+    return sdp_operands_open(job, operands, port);
+}
+
+static struct nvdla_lut_slope slope(const struct nvdla_job *job,
+                                    uint32_t scale, uint32_t shift)
+{
+    return (struct nvdla_lut_slope){
+        nvdla_sign_extend(job_field(job, scale), 16),
+        nvdla_sign_extend(job_field(job, shift), 5)};
+}
+
+static void open_lut(const struct nvdla_job *job, struct nvdla_lut_config *lut)
+{
+    lut->le_linear = job_field(job, SDP_S_LUT_CFG__LUT_LE_FUNCTION) != 0;
+    lut->underflow_lo = job_field(job, SDP_S_LUT_CFG__LUT_UFLOW_PRIORITY) != 0;
+    lut->overflow_lo = job_field(job, SDP_S_LUT_CFG__LUT_OFLOW_PRIORITY) != 0;
+    lut->hybrid_lo = job_field(job, SDP_S_LUT_CFG__LUT_HYBRID_PRIORITY) != 0;
+    lut->le_offset = nvdla_sign_extend(
+        job_field(job, SDP_S_LUT_INFO__LUT_LE_INDEX_OFFSET), 8);
+    lut->le_select = nvdla_sign_extend(
+        job_field(job, SDP_S_LUT_INFO__LUT_LE_INDEX_SELECT), 8);
+    lut->lo_select = nvdla_sign_extend(
+        job_field(job, SDP_S_LUT_INFO__LUT_LO_INDEX_SELECT), 8);
+    lut->le_start = nvdla_sign_extend(
+        job_field(job, SDP_S_LUT_LE_START__LUT_LE_START), 32);
+    lut->le_end =
+        nvdla_sign_extend(job_field(job, SDP_S_LUT_LE_END__LUT_LE_END), 32);
+    lut->lo_start = nvdla_sign_extend(
+        job_field(job, SDP_S_LUT_LO_START__LUT_LO_START), 32);
+    lut->lo_end =
+        nvdla_sign_extend(job_field(job, SDP_S_LUT_LO_END__LUT_LO_END), 32);
+    lut->le_underflow =
+        slope(job, SDP_S_LUT_LE_SLOPE_SCALE__LUT_LE_SLOPE_UFLOW_SCALE,
+              SDP_S_LUT_LE_SLOPE_SHIFT__LUT_LE_SLOPE_UFLOW_SHIFT);
+    lut->le_overflow =
+        slope(job, SDP_S_LUT_LE_SLOPE_SCALE__LUT_LE_SLOPE_OFLOW_SCALE,
+              SDP_S_LUT_LE_SLOPE_SHIFT__LUT_LE_SLOPE_OFLOW_SHIFT);
+    lut->lo_underflow =
+        slope(job, SDP_S_LUT_LO_SLOPE_SCALE__LUT_LO_SLOPE_UFLOW_SCALE,
+              SDP_S_LUT_LO_SLOPE_SHIFT__LUT_LO_SLOPE_UFLOW_SHIFT);
+    lut->lo_overflow =
+        slope(job, SDP_S_LUT_LO_SLOPE_SCALE__LUT_LO_SLOPE_OFLOW_SCALE,
+              SDP_S_LUT_LO_SLOPE_SHIFT__LUT_LO_SLOPE_OFLOW_SHIFT);
+    lut->fraction_bits = 35;
+    lut->slope_bits = 32;
+    lut->result_bits = 32;
+    lut->interpolate_delta = false;
+    lut->offset_zero_counts = false;
+}
+
+static bool open_y(struct nvdla_job *job, struct y_stage *stage)
+{
+    struct sdp_operands *operands = &stage->operands;
+
+    stage->bypass = job_field(job, SDP_D_DP_EW_CFG__EW_BYPASS) != 0;
+    if (stage->bypass) {
+        return true;
+    }
+    stage->alu_bypass = job_field(job, SDP_D_DP_EW_CFG__EW_ALU_BYPASS) != 0;
+    stage->mul_bypass = job_field(job, SDP_D_DP_EW_CFG__EW_MUL_BYPASS) != 0;
+    stage->prelu = job_field(job, SDP_D_DP_EW_CFG__EW_MUL_PRELU) != 0;
+    stage->lut_bypass = job_field(job, SDP_D_DP_EW_CFG__EW_LUT_BYPASS) != 0;
+    stage->algo = job_field(job, SDP_D_DP_EW_CFG__EW_ALU_ALGO);
+    stage->truncate =
+        job_field(job, SDP_D_DP_EW_TRUNCATE_VALUE__EW_TRUNCATE);
+    operands->alu.from_memory =
+        !stage->alu_bypass &&
+        job_field(job, SDP_D_DP_EW_ALU_CFG__EW_ALU_SRC) != 0;
+    operands->alu.constant = nvdla_sign_extend(
+        job_field(job, SDP_D_DP_EW_ALU_SRC_VALUE__EW_ALU_OPERAND), 32);
+    operands->alu.convert =
+        operands->alu.from_memory &&
+        job_field(job, SDP_D_DP_EW_ALU_CFG__EW_ALU_CVT_BYPASS) == 0;
+    operands->alu.offset = nvdla_sign_extend(
+        job_field(job, SDP_D_DP_EW_ALU_CVT_OFFSET_VALUE__EW_ALU_CVT_OFFSET),
+        32);
+    operands->alu.scale = nvdla_sign_extend(
+        job_field(job, SDP_D_DP_EW_ALU_CVT_SCALE_VALUE__EW_ALU_CVT_SCALE), 16);
+    operands->alu.truncate =
+        job_field(job, SDP_D_DP_EW_ALU_CVT_TRUNCATE_VALUE__EW_ALU_CVT_TRUNCATE);
+    operands->mul.from_memory =
+        !stage->mul_bypass &&
+        job_field(job, SDP_D_DP_EW_MUL_CFG__EW_MUL_SRC) != 0;
+    operands->mul.constant = nvdla_sign_extend(
+        job_field(job, SDP_D_DP_EW_MUL_SRC_VALUE__EW_MUL_OPERAND), 32);
+    operands->mul.convert =
+        operands->mul.from_memory &&
+        job_field(job, SDP_D_DP_EW_MUL_CFG__EW_MUL_CVT_BYPASS) == 0;
+    operands->mul.offset = nvdla_sign_extend(
+        job_field(job, SDP_D_DP_EW_MUL_CVT_OFFSET_VALUE__EW_MUL_CVT_OFFSET),
+        32);
+    operands->mul.scale = nvdla_sign_extend(
+        job_field(job, SDP_D_DP_EW_MUL_CVT_SCALE_VALUE__EW_MUL_CVT_SCALE), 16);
+    operands->mul.truncate =
+        job_field(job, SDP_D_DP_EW_MUL_CVT_TRUNCATE_VALUE__EW_MUL_CVT_TRUNCATE);
+    if (!stage->lut_bypass) {
+        open_lut(job, &stage->lut);
+    }
+    return sdp_operands_open(job, operands, &e_port);
+}
+
+/* Refuses a field that is not 0. */
+static bool must_be_zero(struct nvdla_job *job, uint32_t field,
+                         const char *text)
+{
+    if (job_field(job, field) == 0) {
+        return true;
+    }
+    nvdla_job_reject(job, field, text);
+    return false;
+}
+
+static bool check_modes(struct nvdla_job *job)
+{
+    static const char int8_only[] = "only int8 is modelled";
+    bool ok =
+        must_be_zero(job, SDP_D_FEATURE_MODE_CFG__WINOGRAD,
+                     "Winograd is not modelled") &&
+        must_be_zero(job, SDP_D_FEATURE_MODE_CFG__BATCH_NUMBER,
+                     "batches are not modelled") &&
+        must_be_zero(job, SDP_D_DATA_FORMAT__PROC_PRECISION, int8_only) &&
+        must_be_zero(job, SDP_D_DATA_FORMAT__OUT_PRECISION, int8_only);
+
+    if ((job->blocks & 1u << BLOCK_SDP_RDMA) == 0) {
+        return ok;
+    }
+    if (ok &&
+        job_field(job, SDP_RDMA_D_FEATURE_MODE_CFG__FLYING_MODE) !=
+            job_field(job, SDP_D_FEATURE_MODE_CFG__FLYING_MODE)) {
+        nvdla_job_reject(job, SDP_RDMA_D_FEATURE_MODE_CFG__FLYING_MODE,
+                         "SDP.D_FEATURE_MODE_CFG says otherwise");
+        return false;
+    }
+    return ok &&
+           must_be_zero(job, SDP_RDMA_D_FEATURE_MODE_CFG__WINOGRAD,
+                        "Winograd is not modelled") &&
+           must_be_zero(job, SDP_RDMA_D_FEATURE_MODE_CFG__BATCH_NUMBER,
+                        "batches are not modelled") &&
+           must_be_zero(job, SDP_RDMA_D_FEATURE_MODE_CFG__IN_PRECISION,
+                        int8_only) &&
+           must_be_zero(job, SDP_RDMA_D_FEATURE_MODE_CFG__PROC_PRECISION,
+                        int8_only);
+}
+
+static void check_sizes(struct nvdla_job *job)
+{
+    static const uint32_t pairs[][2] = {
+        {SDP_D_DATA_CUBE_WIDTH__WIDTH, SDP_RDMA_D_DATA_CUBE_WIDTH__WIDTH},
+        {SDP_D_DATA_CUBE_HEIGHT__HEIGHT, SDP_RDMA_D_DATA_CUBE_HEIGHT__HEIGHT},
+        {SDP_D_DATA_CUBE_CHANNEL__CHANNEL,
+         SDP_RDMA_D_DATA_CUBE_CHANNEL__CHANNEL},
+    };
+
+    if ((job->blocks & 1u << BLOCK_SDP_RDMA) == 0) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        if (job_field(job, pairs[i][0]) != job_field(job, pairs[i][1])) {
+            nvdla_job_reject(job, pairs[i][1], "SDP has another size");
+        }
+    }
+}
+
+static bool open_ports(struct nvdla_sdp *sdp)
+{
+    struct nvdla_job *job = sdp->job;
+
+    sdp->target = nvdla_job_output(job);
+    sdp->target.name = "SDP.D_DST_BASE_ADDR_LOW";
+    sdp->target.line =
+        job_field(job, SDP_D_DST_LINE_STRIDE__DST_LINE_STRIDE);
+    sdp->target.surface =
+        job_field(job, SDP_D_DST_SURFACE_STRIDE__DST_SURFACE_STRIDE);
+    if (sdp->to_pdp == NULL && sdp->writes &&
+        !nvdla_port_select(job, &sdp->target,
+                           SDP_D_DST_DMA_CFG__DST_RAM_TYPE)) {
+        return false;
+    }
+    if (job->has[UNIT_CONV]) {
+        return true;
+    }
+    sdp->source.name = "SDP_RDMA.D_SRC_BASE_ADDR_LOW";
+    sdp->source.base =
+        job_address(job, SDP_RDMA_D_SRC_BASE_ADDR_HIGH__SRC_BASE_ADDR_HIGH,
+                    SDP_RDMA_D_SRC_BASE_ADDR_LOW__SRC_BASE_ADDR_LOW);
+    sdp->source.line =
+        job_field(job, SDP_RDMA_D_SRC_LINE_STRIDE__SRC_LINE_STRIDE);
+    sdp->source.surface =
+        job_field(job, SDP_RDMA_D_SRC_SURFACE_STRIDE__SRC_SURFACE_STRIDE);
+    return nvdla_port_select(job, &sdp->source,
+                             SDP_RDMA_D_SRC_DMA_CFG__SRC_RAM_TYPE);
+}
+
+static bool open_buffers(struct nvdla_sdp *sdp)
+{
+    struct nvdla_job *job = sdp->job;
+    uint64_t line = (uint64_t)sdp->cube.width * job->config->atom;
+    uint64_t elements = line * sdp->cube.height * sdp->cube.surfaces;
+
+    if (elements > job->max_elements) {
+        nvdla_job_error(job, "SDP.D_DATA_CUBE_WIDTH, HEIGHT and CHANNEL ask "
+                             "for more elements than are emulated");
+        return false;
+    }
+    sdp->line = nvdla_job_allocate(job, line);
+    if (sdp->line == NULL) {
+        return false;
+    }
+    if (sdp->to_pdp != NULL) {
+        sdp->to_pdp->cube = sdp->cube;
+        sdp->to_pdp->data = nvdla_job_allocate(job, elements);
+        return sdp->to_pdp->data != NULL;
+    }
+    return true;
+}
+
+static bool open(struct nvdla_sdp *sdp)
+{
+    struct nvdla_job *job = sdp->job;
+    uint32_t atom = job->config->atom;
+
+    sdp->cube.width = job_count(job, SDP_D_DATA_CUBE_WIDTH__WIDTH);
+    sdp->cube.height = job_count(job, SDP_D_DATA_CUBE_HEIGHT__HEIGHT);
+    sdp->cube.channels = job_count(job, SDP_D_DATA_CUBE_CHANNEL__CHANNEL);
+    sdp->cube.surfaces = (sdp->cube.channels + atom - 1u) / atom;
+    sdp->out_offset =
+        nvdla_sign_extend(job_field(job, SDP_D_CVT_OFFSET__CVT_OFFSET), 32);
+    sdp->out_scale =
+        nvdla_sign_extend(job_field(job, SDP_D_CVT_SCALE__CVT_SCALE), 16);
+    sdp->out_shift = job_field(job, SDP_D_CVT_SHIFT__CVT_SHIFT);
+    if (!check_modes(job) || !open_x(job, &sdp->x1, &bs_fields, &b_port) ||
+        !open_x(job, &sdp->x2, &bn_fields, &n_port) || !open_y(job, &sdp->y)) {
+        return false;
+    }
+    sdp->writes = sdp->y.bypass || sdp->y.alu_bypass || sdp->y.algo != ALGO_EQL;
+    check_sizes(job);
+    return open_ports(sdp) && open_buffers(sdp);
+}
+
 struct nvdla_sdp *nvdla_sdp_create(struct nvdla_job *job,
                                    struct nvdla_cube_buffer *to_pdp)
 {
-    (void)to_pdp;
-    nvdla_job_error(job, "SDP is not modelled yet");
-    return NULL;
+    struct nvdla_sdp *sdp = calloc(1, sizeof *sdp);
+
+    if (sdp == NULL) {
+        nvdla_job_error(job, "the host is out of memory");
+        return NULL;
+    }
+    sdp->job = job;
+    sdp->to_pdp = to_pdp;
+    if (!open(sdp)) {
+        nvdla_sdp_destroy(sdp);
+        return NULL;
+    }
+    return sdp;
 }
+
+struct nvdla_cube nvdla_sdp_cube(const struct nvdla_sdp *sdp)
+{
+    return sdp->cube;
+}
+
 void nvdla_sdp_destroy(struct nvdla_sdp *sdp)
 {
-    (void)sdp;
+    if (sdp != NULL) {
+        free(sdp->line);
+        free(sdp);
+    }
 }
+
+/* The stages, each over a chunk in place. */
+
+NVDLA_CLONES
+static void alu_chunk(int64_t *values, const int32_t *operands, unsigned algo,
+                      unsigned count)
+{
+    switch (algo) {
+    case ALGO_MAX:
+        for (unsigned i = 0; i < count; i++) {
+            values[i] = values[i] > operands[i] ? values[i] : operands[i];
+        }
+        break;
+    case ALGO_MIN:
+        for (unsigned i = 0; i < count; i++) {
+            values[i] = values[i] < operands[i] ? values[i] : operands[i];
+        }
+        break;
+    default:
+        for (unsigned i = 0; i < count; i++) {
+            values[i] += operands[i];
+        }
+        break;
+    }
+}
+
+NVDLA_CLONES
+static void shift_chunk(int64_t *values, const int32_t *operands,
+                        unsigned shift, unsigned count)
+{
+    int64_t half = (int64_t)(((uint64_t)1 << shift) >> 1);
+
+    for (unsigned i = 0; i < count; i++) {
+        int64_t product = operands != NULL ? values[i] * operands[i] : values[i];
+        int64_t r = nvdla_round_shift_line(product, shift, half);
+
+        values[i] = r > INT32_MAX ? INT32_MAX : r < INT32_MIN ? INT32_MIN : r;
+    }
+}
+
+static void prelu_chunk(int64_t *values, const int32_t *operands,
+                        unsigned shift, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (values[i] >= 0) {
+            values[i] = nvdla_sign_extend((uint32_t)values[i], 32);
+        } else {
+            values[i] = nvdla_saturate32(
+                nvdla_round_shift(values[i] * operands[i], shift));
+        }
+    }
+}
+
+NVDLA_CLONES
+static void relu_chunk(int64_t *values, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        values[i] = values[i] > 0 ? values[i] : 0;
+    }
+}
+
+static void x_chunk(const struct x_stage *stage, int64_t *values,
+                    unsigned count)
+{
+    const struct sdp_operands *operands = &stage->operands;
+
+    if (stage->bypass) {
+        return;
+    }
+    if (!stage->alu_bypass) {
+        alu_chunk(values, operands->alu_values, stage->algo, count);
+    }
+    if (stage->mul_bypass) {
+        shift_chunk(values, NULL, stage->mul_shift, count);
+    } else if (stage->prelu) {
+        prelu_chunk(values, operands->mul_values, stage->mul_shift, count);
+    } else {
+        shift_chunk(values, operands->mul_values, stage->mul_shift, count);
+    }
+    if (!stage->relu_bypass) {
+        relu_chunk(values, count);
+    }
+}
+
+/* EQL compares the cube's own channels only. */
+static void y_chunk(struct nvdla_sdp *sdp, int64_t *values, unsigned count,
+                    uint32_t surface)
+{
+    struct y_stage *stage = &sdp->y;
+    const struct sdp_operands *operands = &stage->operands;
+    struct nvdla_job *job = sdp->job;
+
+    if (stage->bypass) {
+        return;
+    }
+    if (!stage->mul_bypass) {
+        for (unsigned i = 0; i < count; i++) {
+            if (!stage->prelu || values[i] < 0) {
+                values[i] = nvdla_saturate32(nvdla_round_shift(
+                    values[i] * operands->mul_values[i], stage->truncate));
+            }
+        }
+    }
+    if (!stage->alu_bypass && stage->algo == ALGO_EQL) {
+        uint32_t atom = job->config->atom;
+        uint32_t used = sdp->cube.channels - surface * atom;
+
+        for (unsigned i = 0; i < count; i++) {
+            if (i % atom < used && values[i] != operands->alu_values[i]) {
+                job->unequal = true;
+            }
+        }
+    } else if (!stage->alu_bypass) {
+        alu_chunk(values, operands->alu_values, stage->algo, count);
+        for (unsigned i = 0; i < count; i++) {
+            values[i] = nvdla_saturate32(values[i]);
+        }
+    }
+    if (!stage->lut_bypass) {
+        for (unsigned i = 0; i < count; i++) {
+            values[i] = nvdla_lut_lookup(&stage->lut, &job->lut, values[i],
+                                         &job->lut_counters);
+        }
+    }
+}
+
+/* Returns how many values saturated. */
+NVDLA_CLONES
+static uint32_t output_chunk(int8_t *out, const int64_t *values, int64_t offset,
+                             int64_t scale, unsigned shift, unsigned count)
+{
+    int64_t half = (int64_t)(((uint64_t)1 << shift) >> 1);
+    uint32_t saturated = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        int64_t r = nvdla_round_shift_line((values[i] - offset) * scale, shift,
+                                           half);
+        int64_t clamped = r > 127 ? 127 : r < -128 ? -128 : r;
+
+        saturated += clamped != r ? 1u : 0u;
+        out[i] = (int8_t)clamped;
+    }
+    return saturated;
+}
+
+static bool chunk(struct nvdla_sdp *sdp, int64_t *values, uint32_t surface,
+                  uint32_t y, uint32_t x, uint32_t pixels)
+{
+    struct nvdla_job *job = sdp->job;
+    unsigned count = pixels * job->config->atom;
+
+    if (!sdp_operands_fetch(job, &sdp->x1.operands, surface, y, x, pixels) ||
+        !sdp_operands_fetch(job, &sdp->x2.operands, surface, y, x, pixels) ||
+        !sdp_operands_fetch(job, &sdp->y.operands, surface, y, x, pixels)) {
+        return false;
+    }
+    x_chunk(&sdp->x1, values, count);
+    x_chunk(&sdp->x2, values, count);
+    y_chunk(sdp, values, count, surface);
+    job->sdp_saturation +=
+        output_chunk(sdp->line + (size_t)x * job->config->atom, values,
+                     sdp->out_offset, sdp->out_scale, sdp->out_shift, count);
+    return true;
+}
+
+static bool put_line(struct nvdla_sdp *sdp, uint32_t surface, uint32_t y)
+{
+    size_t size = (size_t)sdp->cube.width * sdp->job->config->atom;
+
+    if (sdp->to_pdp != NULL) {
+        size_t at = ((size_t)surface * sdp->cube.height + y) * size;
+
+        memcpy(sdp->to_pdp->data + at, sdp->line, size);
+        return true;
+    }
+    return !sdp->writes ||
+           nvdla_dma_write(sdp->job, &sdp->target,
+                           (uint64_t)surface * sdp->target.surface +
+                               (uint64_t)y * sdp->target.line,
+                           sdp->line, size);
+}
+
+bool nvdla_sdp_line(struct nvdla_sdp *sdp, uint32_t surface, uint32_t y,
+                    const int32_t *values, size_t stride)
+{
+    uint32_t atom = sdp->job->config->atom;
+    uint32_t step = SDP_CHUNK / atom;
+    int64_t wide[SDP_CHUNK];
+
+    for (uint32_t x = 0; x < sdp->cube.width; x += step) {
+        uint32_t left = sdp->cube.width - x;
+        uint32_t pixels = left < step ? left : step;
+
+        for (uint32_t i = 0; i < pixels; i++) {
+            for (uint32_t c = 0; c < atom; c++) {
+                wide[i * atom + c] = values[(x + i) * stride + c];
+            }
+        }
+        if (!chunk(sdp, wide, surface, y, x, pixels)) {
+            return false;
+        }
+    }
+    return put_line(sdp, surface, y);
+}
+
+static bool memory_line(struct nvdla_sdp *sdp, uint32_t surface, uint32_t y)
+{
+    uint32_t atom = sdp->job->config->atom;
+    uint32_t step = SDP_CHUNK / atom;
+    int64_t wide[SDP_CHUNK];
+
+    /* The line buffer holds the input first and, chunk by chunk, the output. */
+    if (!nvdla_dma_read(sdp->job, &sdp->source,
+                        (uint64_t)surface * sdp->source.surface +
+                            (uint64_t)y * sdp->source.line,
+                        sdp->line, (size_t)sdp->cube.width * atom)) {
+        return false;
+    }
+    for (uint32_t x = 0; x < sdp->cube.width; x += step) {
+        uint32_t left = sdp->cube.width - x;
+        uint32_t pixels = left < step ? left : step;
+
+        for (uint32_t i = 0; i < pixels * atom; i++) {
+            wide[i] = sdp->line[(size_t)x * atom + i];
+        }
+        if (!chunk(sdp, wide, surface, y, x, pixels)) {
+            return false;
+        }
+    }
+    return put_line(sdp, surface, y);
+}
+
 bool nvdla_sdp_run_memory(struct nvdla_sdp *sdp)
 {
-    (void)sdp;
-    return false;
+    for (uint32_t surface = 0; surface < sdp->cube.surfaces; surface++) {
+        for (uint32_t y = 0; y < sdp->cube.height; y++) {
+            if (!memory_line(sdp, surface, y)) {
+                return false;
+            }
+        }
+    }
+    return true;
 }

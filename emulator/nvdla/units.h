@@ -26,11 +26,11 @@ struct nvdla_cube_buffer {
 
 /* conv.c: computes all results and hands them to SDP. */
 bool nvdla_conv_run(struct nvdla_job *job, struct nvdla_sdp *sdp);
-struct nvdla_cube nvdla_conv_output(const struct nvdla_job *job);
 
 /* sdp.c */
 struct nvdla_sdp *nvdla_sdp_create(struct nvdla_job *job,
                                    struct nvdla_cube_buffer *to_pdp);
+struct nvdla_cube nvdla_sdp_cube(const struct nvdla_sdp *sdp);
 void nvdla_sdp_destroy(struct nvdla_sdp *sdp);
 /* A line of CACC results; channel k of pixel x is values[x * stride + k]. */
 bool nvdla_sdp_line(struct nvdla_sdp *sdp, uint32_t surface, uint32_t y,
