@@ -1,0 +1,216 @@
+"""Where the bytes of an image went: by component and by memory region.
+
+Two sources: the linker's map says which object file each piece came from, the
+script's regions say where it lies. Component names follow the folders of a generated
+project.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fwgen.build.elf import Section
+
+COMPONENTS = (
+    "kernel",
+    "startup",
+    "driver + executor",
+    "kernels",
+    "link + shell",
+    "application",
+    "program",
+    "weights",
+    "C library",
+    "tensors",
+    "main stack",
+    "padding",
+)
+"""Order of the table."""
+
+_FOLDERS = (
+    ("obj/kernel/", "kernel"),
+    ("obj/rtos/startup/", "startup"),
+    ("obj/rtos/fault/", "startup"),
+    ("obj/src/vectors.", "startup"),
+    ("obj/src/board.", "startup"),
+    ("obj/rtos/drivers/uart", "link + shell"),
+    ("obj/rtos/link/", "link + shell"),
+    ("obj/rtos/shell/", "link + shell"),
+    ("obj/rtos/kernels/", "kernels"),
+    ("obj/rtos/exec/", "driver + executor"),
+    ("obj/rtos/drivers/", "driver + executor"),
+    ("obj/rtos/", "application"),
+    ("obj/src/", "program"),
+    ("obj/", "application"),
+)
+
+_INPUT = re.compile(
+    r"^ (?P<name>\.[^\s]+|COMMON)\s+0x(?P<address>[0-9a-f]+)\s+0x(?P<size>[0-9a-f]+)"
+    r"(?:[ \t]+(?P<file>\S[^\n]*))?$",
+    re.MULTILINE,
+)
+_FILL = re.compile(r"^ \*fill\*\s+0x(?P<address>[0-9a-f]+)\s+0x(?P<size>[0-9a-f]+)", re.MULTILINE)
+_MAP_START = "Linker script and memory map"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of an output section that came from one file."""
+
+    address: int
+    size: int
+    file: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentSize:
+    """Bytes of one component: code and constants, initialised and zeroed variables."""
+
+    name: str
+    text: int
+    data: int
+    bss: int
+
+    @property
+    def total(self) -> int:
+        """All bytes."""
+        return self.text + self.data + self.bss
+
+
+@dataclass(frozen=True, slots=True)
+class RegionSize:
+    """What is used of one memory region of the board."""
+
+    name: str
+    base: int
+    size: int
+    used: int
+
+    @property
+    def percent(self) -> float:
+        """Used part in percent, one decimal."""
+        return round(100.0 * self.used / self.size, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class SizeReport:
+    """Sizes of an image."""
+
+    components: tuple[ComponentSize, ...]
+    regions: tuple[RegionSize, ...]
+
+    @property
+    def text(self) -> int:
+        """Bytes of code and constants."""
+        return sum(component.text for component in self.components)
+
+    @property
+    def data(self) -> int:
+        """Bytes of initialised variables."""
+        return sum(component.data for component in self.components)
+
+    @property
+    def bss(self) -> int:
+        """Bytes of memory without initial contents."""
+        return sum(component.bss for component in self.components)
+
+    def to_json(self) -> dict[str, object]:
+        """The report as JSON-ready data."""
+        return {
+            "text": self.text,
+            "data": self.data,
+            "bss": self.bss,
+            "components": [
+                {"name": c.name, "text": c.text, "data": c.data, "bss": c.bss, "total": c.total}
+                for c in self.components
+            ],
+            "regions": [
+                {
+                    "name": r.name,
+                    "base": r.base,
+                    "size": r.size,
+                    "used": r.used,
+                    "percent": r.percent,
+                }
+                for r in self.regions
+            ],
+        }
+
+
+def read_pieces(map_text: str) -> list[Piece]:
+    """Every input section in the linker's map that takes part in the image."""
+    _, found, text = map_text.partition(_MAP_START)
+    if not found:
+        return []
+    # Long section names stand on a line of their own; join the two.
+    text = re.sub(r"^( \.[^\s]+)\n\s+0x", r"\1 0x", text, flags=re.MULTILINE)
+    pieces = [
+        Piece(int(m["address"], 16), int(m["size"], 16), m["file"] or "", m["name"])
+        for m in _INPUT.finditer(text)
+    ]
+    pieces += [
+        Piece(int(m["address"], 16), int(m["size"], 16), "", "*fill*") for m in _FILL.finditer(text)
+    ]
+    return [piece for piece in pieces if piece.size]
+
+
+def component_of(piece: Piece, section: Section) -> str:
+    """The component that a piece of an output section belongs to."""
+    if section.name == ".stack":
+        return "main stack"
+    if section.name.startswith(".constants."):
+        return "weights"
+    if piece.name == "*fill*":
+        return "padding"
+    for folder, component in _FOLDERS:
+        if piece.file.startswith(folder):
+            return component
+    return "C library"
+
+
+def size_report(
+    sections: Sequence[Section], pieces: Sequence[Piece], regions: Sequence[tuple[str, int, int]]
+) -> SizeReport:
+    """Add up an image.
+
+    Args:
+        sections: allocated sections of the ELF file.
+        pieces: of the linker's map.
+        regions: name, base and size of the board's memories.
+    """
+    sums = {name: [0, 0, 0] for name in COMPONENTS}
+    for section in sections:
+        kind = 2 if not section.has_contents else 1 if section.is_writable else 0
+        inside = [
+            p for p in pieces if section.address <= p.address < section.address + section.size
+        ]
+        left = section.size
+        for piece in inside:
+            size = min(piece.size, section.address + section.size - piece.address)
+            sums[component_of(piece, section)][kind] += size
+            left -= size
+        # Space that the script itself reserves or aligns.
+        if section.name == ".stack":
+            sums["main stack"][kind] += left
+        elif not section.has_contents and not inside:
+            sums["tensors"][kind] += left
+        else:
+            sums["padding"][kind] += left
+    components = tuple(ComponentSize(name, *sums[name]) for name in COMPONENTS)
+    return SizeReport(
+        tuple(component for component in components if component.total),
+        tuple(_region(sections, name, base, size) for name, base, size in regions),
+    )
+
+
+def _region(sections: Sequence[Section], name: str, base: int, size: int) -> RegionSize:
+    used = 0
+    for section in sections:
+        places = {section.address}
+        if section.has_contents:
+            places.add(section.load_address)
+        used += sum(section.size for place in places if base <= place < base + size)
+    return RegionSize(name, base, size, used)
