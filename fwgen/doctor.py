@@ -57,12 +57,7 @@ def examine() -> tuple[Finding, ...]:
         ),
         _program("cmake", "builds the emulator", ("cmake",), "apt-get install cmake make"),
         _program("make", "builds the emulator", ("make", "ninja"), "apt-get install make"),
-        _program(
-            "qemu-system-arm",
-            "runs firmware",
-            (os.environ.get("FWGEN_QEMU") or "qemu-system-arm",),
-            "apt-get install qemu-system-arm",
-        ),
+        _qemu(),
         _emulator(),
         _program(
             "clang-format",
@@ -94,7 +89,7 @@ def prepare(progress: Callable[[str], None]) -> None:
     kernel = find_kernel(progress=progress)
     progress(f"FreeRTOS {kernel.version} ({kernel.origin})")
     built = build_emulator(progress=progress)
-    progress(f"emulator {built.directory}")
+    progress(f"emulator {built}")
 
 
 def _python() -> Finding:
@@ -162,10 +157,11 @@ def _newlib() -> Finding:
 
 def _kernel() -> Finding:
     from fwgen.build import freertos
+    from fwgen.cache import cache_directory
 
     name, purpose = "FreeRTOS", "kernel of the firmware"
     given = os.environ.get(freertos.ENVIRONMENT)
-    cached = freertos.cache_directory() / freertos.CACHED_NAME
+    cached = cache_directory() / freertos.CACHED_NAME
     if not given and not (cached / "tasks.c").is_file():
         advice = f"The first build fetches it; or set {freertos.ENVIRONMENT}."
         return Finding(name, purpose, State.LATER, "not in the cache", advice)
@@ -176,14 +172,25 @@ def _kernel() -> Finding:
     return Finding(name, purpose, State.OK, f"{kernel.version} ({kernel.origin}: {kernel.root})")
 
 
+def _qemu() -> Finding:
+    from fwgen.machine.qemu import find_qemu
+
+    name, purpose = "qemu-system-arm", "runs firmware"
+    try:
+        found = find_qemu()
+    except FwgenError as error:
+        return Finding(name, purpose, State.MISSING, error.message, _advice(error))
+    return Finding(name, purpose, State.OK, f"{found.description} ({found.path})")
+
+
 def _emulator() -> Finding:
-    from fwgen.machine.emulator_build import cached_emulator
+    from fwgen.machine.emulator_build import built_emulator
 
     name, purpose = "emulator", "plays the accelerator"
     try:
-        built = cached_emulator()
+        built = built_emulator()
     except FwgenError as error:
         return Finding(name, purpose, State.MISSING, str(error), _advice(error))
     if built is None:
         return Finding(name, purpose, State.LATER, "not built yet", "The first run builds it.")
-    return Finding(name, purpose, State.OK, str(built.directory))
+    return Finding(name, purpose, State.OK, str(built))

@@ -9,6 +9,7 @@ import click
 from fwgen.board.types import Board
 from fwgen.cli import settings
 from fwgen.cli.output import print_json, print_line, print_table, size_text
+from fwgen.errors import UsageError
 
 
 @click.group(context_settings=settings.CONTEXT, invoke_without_command=True)
@@ -79,15 +80,16 @@ def show(name: str) -> None:
 @settings.common_options
 def schema(output: Path | None) -> None:
     """Print the JSON Schema of a board profile."""
-    import json
+    from fwgen.board.schema import json_schema_text
 
-    from fwgen.board.schema import profile_schema
-
-    text = json.dumps(profile_schema(), indent=2)
+    text = json_schema_text()
     if output is None:
-        click.echo(text)
-    else:
-        output.write_text(text + "\n", encoding="utf-8")
+        click.echo(text, nl=False)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write the schema: {error.strerror}", where=str(output)) from None
 
 
 def _print_board(board: Board) -> None:

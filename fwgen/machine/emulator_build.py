@@ -84,6 +84,17 @@ def build_emulator(progress: Callable[[str], None] | None = None) -> Path:
     return folder
 
 
+def built_emulator() -> Path | None:
+    """The folder with both files if it exists already; nothing is built.
+
+    Raises:
+        UsageError: compiler missing.
+    """
+    sources = resource_dir("emulator")
+    folder = cache_directory() / "emulator" / _key(sources, _compiler())
+    return folder if _complete(folder) else None
+
+
 def _complete(folder: Path) -> bool:
     return (folder / MODEL_LIBRARY).is_file() and (folder / QEMU_MODULE).is_file()
 

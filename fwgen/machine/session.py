@@ -173,6 +173,10 @@ class QemuSession:
         index = self.machine.link_serial_index
         return self.machine.console_serial_index if index is None else index
 
+    def console_line(self) -> SocketTransport:
+        """The console's line, for an interactive monitor instead of `link`."""
+        return self._lines[self.machine.console_serial_index]
+
     def command(self, serial_fds: dict[int, int]) -> list[str]:
         """QEMU's command line; `serial_fds` are sockets by serial line index."""
         m = self.machine

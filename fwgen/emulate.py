@@ -1,0 +1,248 @@
+"""Run a built firmware in the emulator: `fwgen run`, as a library function.
+
+A build folder names its board and build identity in build_info.json; everything
+else is asked of the firmware over the serial link.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from fwgen.board.profile import load_board
+from fwgen.board.types import Board
+from fwgen.errors import UsageError
+from fwgen.machine import tensors
+from fwgen.machine.from_board import machine_config
+from fwgen.machine.inference import Inference, Target
+from fwgen.machine.link import ModelInfo, TensorInfo
+from fwgen.machine.monitor import monitor
+from fwgen.machine.session import QemuSession
+
+ELF_NAME = "firmware.elf"
+INFO_NAME = "build_info.json"
+
+
+@dataclass(frozen=True, slots=True)
+class BuildFolder:
+    """What a build folder says about itself."""
+
+    path: Path
+    board: Board
+    build_id: str | None
+
+    @property
+    def elf(self) -> Path:
+        """The image."""
+        return self.path / ELF_NAME
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How to run a firmware.
+
+    Attributes:
+        inputs, expected: files by tensor name or bind index.
+        repeats: inferences in one boot, with the same inputs.
+        model: index of the model in the firmware.
+        limit: seconds of wall-clock time for everything; None for no limit.
+        gdb: QEMU -gdb address; the CPU waits for the debugger, without a limit.
+        trace: file that gets every register access.
+        icount: count instructions, so that runs are repeatable.
+        icount_shift: instead of the profile's.
+        faults: "SPEC" for the first accelerator or "NAME:SPEC" (docs/emulator.md).
+        timeout_ms: the target's own limit for one operation; 0 for its default.
+    """
+
+    inputs: Mapping[str, Path] = field(default_factory=dict)
+    expected: Mapping[str, Path] = field(default_factory=dict)
+    repeats: int = 1
+    model: int = 0
+    limit: float | None = 60.0
+    gdb: str | None = None
+    trace: Path | None = None
+    icount: bool = True
+    icount_shift: int | None = None
+    faults: tuple[str, ...] = ()
+    timeout_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """What a run gave.
+
+    Attributes:
+        inferences: in order.
+        zeroed_inputs: names of inputs for which no file was given.
+        exit_code: of the emulator, at the end of a test build.
+    """
+
+    folder: BuildFolder
+    model: ModelInfo
+    inputs: tuple[TensorInfo, ...]
+    outputs: tuple[TensorInfo, ...]
+    inferences: tuple[Inference, ...]
+    zeroed_inputs: tuple[str, ...]
+    exit_code: int
+
+    @property
+    def bytes_compared(self) -> int:
+        """Over all inferences."""
+        return sum(inference.bytes_compared for inference in self.inferences)
+
+    @property
+    def passed(self) -> bool:
+        """No difference, no guest error, no fault; says nothing if nothing was compared."""
+        return self.exit_code == 0 and all(inference.passed for inference in self.inferences)
+
+
+def open_build(path: Path, board: str | None = None) -> BuildFolder:
+    """Read what a build folder says about itself.
+
+    Args:
+        board: another board than the one that the folder names.
+
+    Raises:
+        UsageError: no build folder, or a damaged one.
+    """
+    hints = ("Build first: fwgen build --board BOARD MODEL -o DIR.",)
+    if not path.is_dir():
+        raise UsageError("no such build folder", where=str(path), hints=hints)
+    file = path / INFO_NAME
+    try:
+        info = json.loads(file.read_text(encoding="utf-8"))
+        name = info["board"]
+        build_id = info.get("build_id")
+        if not isinstance(name, str) or not isinstance(build_id, str | None):
+            raise TypeError
+    except FileNotFoundError:
+        raise UsageError(
+            "this folder holds no finished build", where=str(path), expected=INFO_NAME, hints=hints
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise UsageError(
+            "the build's description is damaged", where=str(file), hints=hints
+        ) from None
+    if not (path / ELF_NAME).is_file():
+        raise UsageError(
+            "the build folder has no image", where=str(path), expected=ELF_NAME, hints=hints
+        )
+    return BuildFolder(path, load_board(board if board is not None else name), build_id)
+
+
+def parse_faults(board: Board, faults: tuple[str, ...]) -> dict[str, list[str]]:
+    """Fault specifications by accelerator.
+
+    Raises:
+        UsageError: the board has no accelerator.
+    """
+    names = [accelerator.name for accelerator in board.accelerators]
+    if faults and not names:
+        raise UsageError("the board has no accelerator to fail", where=board.name)
+    result: dict[str, list[str]] = {}
+    for fault in faults:
+        head, separator, rest = fault.partition(":")
+        name, spec = (head, rest) if separator and head in names else (names[0], fault)
+        result.setdefault(name, []).append(spec)
+    return result
+
+
+def run_build(
+    folder: BuildFolder, options: RunOptions, echo: Callable[[str], None] | None = None
+) -> RunReport:
+    """Boot the firmware, run the inferences, end the emulator.
+
+    Args:
+        echo: gets the console's lines.
+
+    Raises:
+        UsageError: a file does not fit its tensor, QEMU is missing, a bad option.
+        TaskError: the firmware stopped with a fault.
+        DeviceError: an inference failed, or the emulator died.
+        RunTimeout: the limit ran out.
+    """
+    machine = machine_config(
+        folder.board,
+        icount=options.icount,
+        icount_shift=options.icount_shift,
+        faults=parse_faults(folder.board, options.faults),
+    )
+    limit = None if options.gdb is not None else options.limit
+    with QemuSession(
+        folder.elf, machine, limit=limit, gdb=options.gdb, trace=options.trace, echo=echo
+    ) as session:
+        target = Target(session, model=options.model, build_id=folder.build_id)
+        given = _load(target.inputs, options.inputs)
+        expected = _load(target.outputs, options.expected)
+        zeroed = [t for i, t in enumerate(target.inputs) if i not in given]
+        given |= {t.index: bytes(t.size) for t in zeroed}
+        inferences = tuple(
+            target.infer(given, expected, timeout_ms=options.timeout_ms)
+            for _ in range(options.repeats)
+        )
+        exit_code = session.finish()
+    return RunReport(
+        folder,
+        target.model,
+        target.inputs,
+        target.outputs,
+        inferences,
+        tuple(tensor.name for tensor in zeroed),
+        exit_code,
+    )
+
+
+def _load(known: tuple[TensorInfo, ...], files: Mapping[str, Path]) -> dict[int, bytes]:
+    chosen = tensors.resolve(known, files)
+    return {index: tensors.load(path, known[index]) for index, path in chosen.items()}
+
+
+def write_outputs(report: RunReport, directory: Path) -> list[Path]:
+    """Write the last inference's outputs: NAME.npy (NCHW) and NAME.bin (as in memory).
+
+    Raises:
+        UsageError: the directory cannot be written.
+    """
+    written = []
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for tensor in report.outputs:
+            data = report.inferences[-1].outputs[tensor.index]
+            stem = "".join(c if c.isalnum() or c in "-_." else "_" for c in tensor.name)
+            stem = stem.lstrip(".") or f"output{tensor.index}"
+            if sum(other.name == tensor.name for other in report.outputs) > 1:
+                stem = f"{stem}.{tensor.index}"
+            for suffix, content in ((".bin", data), (".npy", None)):
+                path = directory / f"{stem}{suffix}"
+                temporary = path.with_name(f".{path.name}.{os.getpid()}")
+                if content is not None:
+                    temporary.write_bytes(content)
+                else:
+                    with temporary.open("wb") as file:
+                        np.save(file, tensors.unpack(data, tensor))
+                os.replace(temporary, path)
+                written.append(path)
+    except OSError as error:
+        raise UsageError(
+            f"cannot write the outputs: {error.strerror or error}", where=str(directory)
+        ) from None
+    return written
+
+
+def monitor_build(folder: BuildFolder, seconds: float | None = None) -> None:
+    """Boot the firmware and show its console in the terminal until Ctrl-].
+
+    The emulated time follows the wall clock.
+
+    Raises:
+        UsageError: QEMU is missing.
+        DeviceError: the emulator ended.
+    """
+    machine = machine_config(folder.board, icount=False)
+    with QemuSession(folder.elf, machine, limit=None) as session:
+        monitor(session.console_line(), seconds=seconds)
