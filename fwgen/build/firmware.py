@@ -6,7 +6,7 @@ import hashlib
 import json
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from fwgen.board.types import Board
@@ -91,8 +91,9 @@ def build_image(
 ) -> BuildResult:
     """Make the project of several models; see `build`."""
     models = [plan.program.model_sha256 for plan in plans]
+    content = _content_hash(plans)
     kernel = find_kernel(options.freertos, progress)
-    current = up_to_date(out_dir, models, board, options, request)
+    current = up_to_date(out_dir, models, board, options, request, content=content)
     if current is not None:
         return current
     toolchain = find_toolchain()
@@ -117,8 +118,19 @@ def build_image(
         out_dir,
         [*files, names.ELF, names.MAP, names.COMPILE_COMMANDS, *produced],
         request_hash(models, board, options, request),
+        content,
     )
     return BuildResult(out_dir, changed=True)
+
+
+def _content_hash(plans: Sequence[ModelPlan]) -> str:
+    digest = hashlib.sha256()
+    for plan in plans:
+        for buffer in plan.program.buffers:
+            digest.update(hashlib.sha256(buffer.data or b"").digest())
+        bare = tuple(replace(buffer, data=None) for buffer in plan.program.buffers)
+        digest.update(repr((replace(plan.program, buffers=bare), plan.layout)).encode())
+    return digest.hexdigest()
 
 
 def project_files(context: ProjectContext, kernel: Kernel) -> dict[str, bytes]:

@@ -34,6 +34,8 @@ def up_to_date(
     board: Board,
     options: BuildOptions,
     request: str = "",
+    *,
+    content: str | None = None,
 ) -> BuildResult | None:
     """The finished build in `directory` if it is what these inputs would give, else None.
 
@@ -42,10 +44,13 @@ def up_to_date(
         model_sha256: hash of each model file.
         board, options: of the build.
         request: whatever else decides (the planner's options, names), as text.
+        content: hash of programs and layouts where they are known already.
     """
     try:
         stamp = json.loads((directory / STAMP).read_text(encoding="utf-8"))
         if stamp["request"] != request_hash(model_sha256, board, options, request):
+            return None
+        if content is not None and stamp["content"] != content:
             return None
         for name, facts in stamp["files"].items():
             status = os.stat(directory / name)
@@ -56,20 +61,23 @@ def up_to_date(
     return BuildResult(directory, changed=False)
 
 
-def write_stamp(directory: Path, names: Iterable[str], request: str) -> None:
+def write_stamp(directory: Path, names: Iterable[str], request: str, content: str) -> None:
     """Note that the project is finished.
 
     Args:
         directory: of the project.
         names: every file that a rebuild would write.
         request: from `request_hash`.
+        content: hash of programs and layouts.
     """
     files = {}
     for name in sorted(names):
         status = os.stat(directory / name)
         files[name] = [status.st_size, status.st_mtime_ns]
     temporary = directory / f"{STAMP}.{os.getpid()}"
-    temporary.write_text(json.dumps({"request": request, "files": files}), encoding="utf-8")
+    temporary.write_text(
+        json.dumps({"request": request, "content": content, "files": files}), encoding="utf-8"
+    )
     os.replace(temporary, directory / STAMP)
 
 

@@ -47,8 +47,12 @@ def _is_used(
 ) -> bool:
     match name.parts[0]:
         case "drivers":
-            # uart.c is the part that all UART drivers share.
-            return name.name == "uart.c" or name.name in drivers
+            # uart.c is the part that all UART drivers share; nvdla_api.c goes with nvdla.c.
+            return (
+                name.name == "uart.c"
+                or name.name in drivers
+                or (not name.name.startswith("uart_") and f"{name.stem.split('_')[0]}.c" in drivers)
+            )
         case "startup":
             return name.parts[1] == architecture
         case "kernels":
