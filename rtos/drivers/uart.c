@@ -1,5 +1,5 @@
 /*
- * uart.c - the console UART above its driver: a receive ring, polled sending.
+ * uart.c - UARTs above their driver: a receive ring, polled sending.
  *
  * The receive interrupt fills the ring; one task reads it. Waking that task for
  * each byte would cost more than the byte, so it is woken at the end of a
@@ -19,42 +19,57 @@
 #error "FWGEN_UART_RX_BUFFER must be a power of two"
 #endif
 
-/* Written by the interrupt only: head, bytes, overruns; by the reader: tail.
- * Both counters run freely; their difference is the number of bytes. */
-static volatile uint32_t head;
-static volatile uint32_t tail;
+/* Written by the interrupt only: head, bytes; by the reader: tail. Both
+ * counters run freely; their difference is the number of bytes. */
+struct ring {
+    volatile uint32_t head;
+    volatile uint32_t tail;
+    volatile uint8_t bytes[FWGEN_UART_RX_BUFFER];
+};
+
+static struct ring rings[FWGEN_LINE_COUNT];
 static volatile uint32_t overruns;
-static volatile uint8_t bytes[FWGEN_UART_RX_BUFFER];
 static TaskHandle_t volatile reader;
+
+static void listen(const struct fwgen_uart *uart)
+{
+    uart->driver->listen(uart);
+    fwgen_irq_enable(uart->rx_irq, uart->irq_priority);
+}
 
 void fwgen_uart_open(void)
 {
-    fwgen_console_uart.driver->listen(&fwgen_console_uart);
-    fwgen_irq_enable(fwgen_console_uart.rx_irq,
-                     fwgen_console_uart.irq_priority);
+    reader = xTaskGetCurrentTaskHandle();
+    listen(&fwgen_link_uart);
+#if FWGEN_LINK_UART
+    listen(&fwgen_console_uart);
+#endif
 }
 
-void fwgen_uart_write(const void *data, size_t length)
+void fwgen_uart_write(const struct fwgen_uart *uart, const void *data,
+                      size_t length)
 {
     const uint8_t *next = data;
 
     while (length-- != 0u) {
-        fwgen_console_uart.driver->put(&fwgen_console_uart, *next++);
+        uart->driver->put(uart, *next++);
     }
 }
 
-size_t fwgen_uart_read(void *data, size_t length, uint32_t ticks)
+void fwgen_uart_wait(uint32_t ticks)
 {
+    (void)ulTaskNotifyTake(pdTRUE, (TickType_t)ticks);
+}
+
+size_t fwgen_uart_read(enum fwgen_uart_line line, void *data, size_t length)
+{
+    struct ring *ring = &rings[line];
     uint8_t *next = data;
     size_t count = 0;
 
-    reader = xTaskGetCurrentTaskHandle();
-    if (head == tail) {
-        (void)ulTaskNotifyTake(pdTRUE, (TickType_t)ticks);
-    }
-    while (count < length && head != tail) {
-        next[count++] = bytes[tail & RING_MASK];
-        tail = tail + 1u;
+    while (count < length && ring->head != ring->tail) {
+        next[count++] = ring->bytes[ring->tail & RING_MASK];
+        ring->tail = ring->tail + 1u;
     }
     return count;
 }
@@ -64,9 +79,8 @@ uint32_t fwgen_uart_overruns(void)
     return overruns;
 }
 
-void fwgen_uart_rx_IRQHandler(void)
+static void receive(const struct fwgen_uart *uart, struct ring *ring)
 {
-    const struct fwgen_uart *uart = &fwgen_console_uart;
     BaseType_t woken = pdFALSE;
     bool wake = false;
     bool overrun = false;
@@ -75,21 +89,33 @@ void fwgen_uart_rx_IRQHandler(void)
     uart->driver->acknowledge(uart);
     /* Bounded: a line cannot deliver faster than this loop for long. */
     while ((byte = uart->driver->get(uart, &overrun)) >= 0) {
-        if (head - tail == FWGEN_UART_RX_BUFFER) {
-            overruns++;
+        if (ring->head - ring->tail == FWGEN_UART_RX_BUFFER) {
+            overrun = true;
             wake = true;
             continue;
         }
-        bytes[head & RING_MASK] = (uint8_t)byte;
-        head = head + 1u;
+        ring->bytes[ring->head & RING_MASK] = (uint8_t)byte;
+        ring->head = ring->head + 1u;
         wake = wake || byte == 0 || byte == '\n' || byte == '\r' ||
-               head - tail >= FWGEN_UART_RX_BUFFER / 2u;
+               ring->head - ring->tail >= FWGEN_UART_RX_BUFFER / 2u;
     }
     if (overrun) {
-        overruns++;
+        overruns = overruns + 1u;
     }
     if (wake && reader != NULL) {
         vTaskNotifyGiveFromISR(reader, &woken);
         portYIELD_FROM_ISR(woken);
     }
 }
+
+void fwgen_uart_rx_IRQHandler(void)
+{
+    receive(&fwgen_link_uart, &rings[FWGEN_LINE_LINK]);
+}
+
+#if FWGEN_LINK_UART
+void fwgen_console_rx_IRQHandler(void)
+{
+    receive(&fwgen_console_uart, &rings[FWGEN_LINE_CONSOLE]);
+}
+#endif

@@ -18,7 +18,7 @@ void fwgen_fault_begin(const char *kind)
 {
     fwgen_console_uart.driver->start(&fwgen_console_uart);
     /* What was being sent may have been a frame: a zero ends it. */
-    fwgen_uart_write("", 1);
+    fwgen_uart_write(&fwgen_console_uart, "", 1);
     fwgen_print("\n*** FAULT kind=");
     fwgen_print(kind);
 }

@@ -8,7 +8,8 @@
  * FreeRTOSConfig.h must state: configSUPPORT_STATIC_ALLOCATION 1,
  * configSUPPORT_DYNAMIC_ALLOCATION 0, configUSE_TASK_NOTIFICATIONS 1,
  * configUSE_MUTEXES 1, configUSE_PREEMPTION 1, configCHECK_FOR_STACK_OVERFLOW 2,
- * configUSE_IDLE_HOOK 1, configUSE_TIMERS 0, configPRIO_BITS,
+ * configUSE_IDLE_HOOK 1, configUSE_TIMERS 0, FWGEN_PRIO_BITS (bits of interrupt
+ * priority that the CPU implements; configPRIO_BITS when it is not defined),
  * configCPU_CLOCK_HZ (the clock of SysTick), INCLUDE_vTaskDelay 1,
  * INCLUDE_vTaskSuspend 1, INCLUDE_xTaskGetCurrentTaskHandle 1,
  * INCLUDE_xTaskGetSchedulerState 1, INCLUDE_uxTaskPriorityGet 1 and
@@ -90,7 +91,13 @@
 #define FWGEN_CRC_TABLE 1
 #endif
 
-/* Bytes of the receive ring of the UART; a power of two. */
+/* 1: the link has a UART of its own, fwgen_link_uart; 0: it shares the
+ * console's. */
+#ifndef FWGEN_LINK_UART
+#define FWGEN_LINK_UART 0
+#endif
+
+/* Bytes of the receive ring of each UART; a power of two. */
 #ifndef FWGEN_UART_RX_BUFFER
 #define FWGEN_UART_RX_BUFFER 256
 #endif

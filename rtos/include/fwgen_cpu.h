@@ -65,7 +65,7 @@ void fwgen_cache_invalidate(uintptr_t address, uint32_t length);
 void fwgen_cache_enable(void);
 
 /* Enables an interrupt at the controller. `priority` in steps of the
- * implemented bits (configPRIO_BITS), 0 is the highest; the kernel may be
+ * implemented bits (FWGEN_PRIO_BITS), 0 is the highest; the kernel may be
  * called from handlers at or below configMAX_SYSCALL_INTERRUPT_PRIORITY. */
 void fwgen_irq_enable(int32_t irq, uint32_t priority);
 void fwgen_irq_disable(int32_t irq);

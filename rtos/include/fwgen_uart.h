@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fwgen_config_defaults.h"
+
 struct fwgen_uart_driver;
 
 /* One UART of the board; constant. */
@@ -46,25 +48,44 @@ struct fwgen_uart_driver {
 
 extern const struct fwgen_uart_driver fwgen_uart_cmsdk;
 
-/* The UART of console and link; generated. */
+/* The UART of the console; generated. It carries the link too, unless
+ * FWGEN_LINK_UART says that the link has one of its own. */
 extern const struct fwgen_uart fwgen_console_uart;
+#if FWGEN_LINK_UART
+extern const struct fwgen_uart fwgen_link_uart;
+#else
+#define fwgen_link_uart fwgen_console_uart
+#endif
 
-/* Starts the UART and its receive interrupt. Task context, once. */
+/* What a received byte came through. */
+enum fwgen_uart_line {
+    FWGEN_LINE_LINK = 0,
+    FWGEN_LINE_CONSOLE = 1, /* only with FWGEN_LINK_UART */
+    FWGEN_LINE_COUNT = 1 + FWGEN_LINK_UART
+};
+
+/* Starts the receive interrupts. Called once by the task that reads. */
 void fwgen_uart_open(void);
 
-/* Sends bytes, polled. Any context; callers that share the line hold the
+/* Sends bytes, polled. Any context; callers that share a line hold the
  * console lock (fwgen_console.h). */
-void fwgen_uart_write(const void *data, size_t length);
+void fwgen_uart_write(const struct fwgen_uart *uart, const void *data,
+                      size_t length);
 
-/* Takes up to `length` received bytes; blocks the calling task until there is
- * at least one or `ticks` have passed. One reader task only. Returns how many
- * bytes were stored. */
-size_t fwgen_uart_read(void *data, size_t length, uint32_t ticks);
+/* Blocks the reading task until bytes have arrived on a line or `ticks` have
+ * passed. Bytes that do not end a line or frame may wait for more. */
+void fwgen_uart_wait(uint32_t ticks);
 
-/* Bytes that were lost because the ring or the hardware was full. */
+/* Takes up to `length` received bytes of a line; never blocks. Returns how
+ * many. The reading task only. */
+size_t fwgen_uart_read(enum fwgen_uart_line line, void *data, size_t length);
+
+/* Bytes that were lost because a ring or the hardware was full. */
 uint32_t fwgen_uart_overruns(void);
 
-/* The receive interrupt's handler, named by the generated vector table. */
+/* The receive interrupts' handlers, named by the generated vector table: of
+ * the UART that carries the link, and of the console's own if it has one. */
 void fwgen_uart_rx_IRQHandler(void);
+void fwgen_console_rx_IRQHandler(void);
 
 #endif

@@ -60,7 +60,9 @@ void fwgen_accel1_IRQHandler(void);
 void fwgen_accel2_IRQHandler(void);
 void fwgen_accel3_IRQHandler(void);
 
+/* See fwgen_uart.h. */
 void fwgen_uart_rx_IRQHandler(void);
+void fwgen_console_rx_IRQHandler(void);
 
 /* The first 16 entries. */
 #define FWGEN_SYSTEM_VECTORS                                                   \

@@ -14,10 +14,18 @@
 static StaticSemaphore_t lock_storage;
 static SemaphoreHandle_t lock;
 
+static void send(const char *data, size_t length)
+{
+    fwgen_uart_write(&fwgen_console_uart, data, length);
+}
+
 void fwgen_console_open(void)
 {
     lock = xSemaphoreCreateMutexStatic(&lock_storage);
     fwgen_console_uart.driver->start(&fwgen_console_uart);
+#if FWGEN_LINK_UART
+    fwgen_link_uart.driver->start(&fwgen_link_uart);
+#endif
 }
 
 /* Before the scheduler runs there is nobody to share with. A handle of a
@@ -45,9 +53,9 @@ void fwgen_print(const char *text)
 {
     for (; *text != '\0'; text++) {
         if (*text == '\n') {
-            fwgen_uart_write("\r", 1);
+            send("\r", 1);
         }
-        fwgen_uart_write(text, 1);
+        send(text, 1);
     }
 }
 
@@ -60,7 +68,7 @@ void fwgen_print_decimal(uint32_t value)
         digits[--first] = (char)('0' + value % 10u);
         value /= 10u;
     } while (value != 0u);
-    fwgen_uart_write(&digits[first], sizeof(digits) - first);
+    send(&digits[first], sizeof(digits) - first);
 }
 
 void fwgen_print_signed(int32_t value)
@@ -77,7 +85,7 @@ void fwgen_print_hex(uint32_t value)
 {
     fwgen_print("0x");
     for (uint32_t shift = 32u; shift != 0u; shift -= 4u) {
-        fwgen_uart_write(&"0123456789abcdef"[(value >> (shift - 4u)) & 0xfu],
+        send(&"0123456789abcdef"[(value >> (shift - 4u)) & 0xfu],
                          1);
     }
 }

@@ -16,13 +16,16 @@
 /* Bytes taken from the ring at a time. */
 #define CHUNK 64u
 
+/* More than the longest command. */
+#define SHELL_LINE 80u
+
 static struct fwgen_link link_state;
 static StaticTask_t task;
 static StackType_t stack[FWGEN_LINK_STACK_SIZE];
 
 static void send_bytes(const uint8_t *data, size_t count)
 {
-    fwgen_uart_write(data, count);
+    fwgen_uart_write(&fwgen_link_uart, data, count);
 }
 
 static void send_frame(uint32_t length)
@@ -30,9 +33,9 @@ static void send_frame(uint32_t length)
     static const uint8_t zero = 0;
 
     fwgen_console_lock();
-    fwgen_uart_write(&zero, 1);
+    fwgen_uart_write(&fwgen_link_uart, &zero, 1);
     fwgen_cobs_encode(link_state.response, length, send_bytes);
-    fwgen_uart_write(&zero, 1);
+    fwgen_uart_write(&fwgen_link_uart, &zero, 1);
     fwgen_console_unlock();
 }
 
@@ -43,8 +46,8 @@ static void take(uint8_t byte)
 
     switch (fwgen_receiver_take(receiver, byte)) {
     case FWGEN_RECEIVED_FRAME:
-        length = fwgen_link_answer(&link_state, receiver->data,
-                                   receiver->length);
+        length =
+            fwgen_link_answer(&link_state, receiver->data, receiver->length);
         if (length != 0u) {
             send_frame(length);
         }
@@ -63,19 +66,45 @@ static void take(uint8_t byte)
     }
 }
 
+#if FWGEN_LINK_UART && FWGEN_SHELL
+/* Lines of a console of its own. */
+static void take_console(void)
+{
+    static uint8_t line[SHELL_LINE];
+    static uint32_t length;
+    uint8_t byte;
+
+    while (fwgen_uart_read(FWGEN_LINE_CONSOLE, &byte, 1) == 1u) {
+        if (byte == '\r' || byte == '\n') {
+            fwgen_shell_line(line, length);
+            length = 0;
+        } else if (length < sizeof(line)) {
+            line[length++] = byte;
+        } else {
+            /* too long for a command; its end starts the next one */
+        }
+    }
+}
+#endif
+
 static void link_task(void *argument)
 {
     uint8_t chunk[CHUNK];
+    size_t count;
 
     (void)argument;
     fwgen_uart_open();
     for (;;) {
-        const size_t count =
-            fwgen_uart_read(chunk, sizeof(chunk), portMAX_DELAY);
-
-        for (size_t i = 0; i < count; i++) {
-            take(chunk[i]);
-        }
+        fwgen_uart_wait(portMAX_DELAY);
+        do {
+            count = fwgen_uart_read(FWGEN_LINE_LINK, chunk, sizeof(chunk));
+            for (size_t i = 0; i < count; i++) {
+                take(chunk[i]);
+            }
+        } while (count != 0u);
+#if FWGEN_LINK_UART && FWGEN_SHELL
+        take_console();
+#endif
     }
 }
 

@@ -9,6 +9,10 @@
 #include "FreeRTOS.h"
 #include "task.h"
 
+#ifndef FWGEN_PRIO_BITS
+#define FWGEN_PRIO_BITS configPRIO_BITS
+#endif
+
 #define SYSTICK_LOAD 0xe000e014u
 #define SYSTICK_VALUE 0xe000e018u
 #define NVIC_ISER 0xe000e100u
@@ -42,9 +46,9 @@ void fwgen_irq_enable(int32_t irq, uint32_t priority)
     const uint32_t number = (uint32_t)irq;
     const uint32_t bit = 1u << (number % 32u);
 
-    configASSERT(irq >= 0 && priority < (1u << configPRIO_BITS));
+    configASSERT(irq >= 0 && priority < (1u << FWGEN_PRIO_BITS));
     *(volatile uint8_t *)(uintptr_t)(NVIC_IPR + number) =
-        (uint8_t)(priority << (8u - configPRIO_BITS));
+        (uint8_t)(priority << (8u - FWGEN_PRIO_BITS));
     fwgen_reg_write(reg(NVIC_ICPR + number / 32u * 4u), bit);
     fwgen_reg_write(reg(NVIC_ISER + number / 32u * 4u), bit);
 }
