@@ -6,6 +6,7 @@ model is true for the others.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,18 +14,16 @@ from fwgen.accel.protocol import AcceleratorFamily, CheckReport
 from fwgen.accel.registry import family
 from fwgen.board.profile import load_board
 from fwgen.board.types import Accelerator, Board
+from fwgen.build.firmware import BuildResult, build, plan_options, up_to_date
 from fwgen.build.options import BuildOptions
-from fwgen.errors import FitError, ModelError, UsageError
+from fwgen.errors import FitError, ModelError
 from fwgen.model import Model, load_model
 from fwgen.plan.layout import Layout
-from fwgen.plan.planner import PlanOptions, plan
+from fwgen.plan.planner import plan
 from fwgen.program.disassemble import disassemble
 from fwgen.program.encode import all_words, encode
 from fwgen.program.optimise import optimise
 from fwgen.program.program import Program
-
-GUARD_BYTES = 64
-"""Guard behind each buffer in builds with canaries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +74,6 @@ def accelerator_for(model: Model, board: Board) -> Accelerator:
     )
 
 
-def plan_options(options: BuildOptions) -> PlanOptions:
-    """What a build's options mean for the plan."""
-    return PlanOptions(guard=GUARD_BYTES if options.with_canaries else 0)
-
-
 def lower_model(model: Model, board: Board) -> tuple[Accelerator, Program]:
     """The program that runs a model on a board.
 
@@ -111,6 +105,46 @@ def compile_model(
     accelerator, program = lower_model(model, board)
     layout = plan(program, board, plan_options(options))
     return CompiledModel(model, board, accelerator, program, layout)
+
+
+def build_model(
+    path: Path,
+    board: str | Board,
+    directory: Path | None = None,
+    options: BuildOptions = BuildOptions(),  # noqa: B008
+    progress: Callable[[str], None] = lambda _line: None,
+) -> BuildResult:
+    """From a model file to firmware.
+
+    Args:
+        path: the model file.
+        board: a board, or its name or profile file.
+        directory: of the project; default build/BOARD-MODEL.
+        options: of the build.
+        progress: gets one line per stage.
+
+    Raises:
+        UsageError: no such file or board, a bad option, a missing tool.
+        ModelError: damaged, or not supported by the board's accelerator.
+        FitError: model or image does not fit the board.
+        TaskError: a source does not compile.
+    """
+    board = board if isinstance(board, Board) else load_board(board)
+    model = load_model(path)
+    directory = directory if directory is not None else default_directory(model, board)
+    finished = up_to_date(directory, [model.sha256], board, options, model.name)
+    if finished is not None:
+        return finished
+    progress("lowering the model")
+    _, program = lower_model(model, board)
+    progress("planning memory")
+    layout = plan(program, board, plan_options(options))
+    return build(program, layout, board, directory, options, request=model.name, progress=progress)
+
+
+def default_directory(model: Model, board: Board) -> Path:
+    """Where a build goes when the user names no folder."""
+    return Path("build") / f"{board.name}-{model.name}"
 
 
 def check_model(path: Path, board: str | Board) -> ModelCheck:
@@ -153,7 +187,7 @@ def default_board(model: Model) -> Board:
     """A board to show a program for when the user names none: the first that can run it.
 
     Raises:
-        UsageError: no installed board can.
+        ModelError: no installed board can.
     """
     from fwgen.board.profile import list_boards
 
@@ -164,7 +198,7 @@ def default_board(model: Model) -> Board:
                 continue
             if family(accelerator.family).check(model, accelerator.config).ok:
                 return board
-    raise UsageError(
+    raise ModelError(
         "no installed board can run this model",
         where=f"model {model.name}",
         hints=("Name a board with --board; `fwgen check MODEL --board B` says what is missing.",),

@@ -1,0 +1,27 @@
+"""fwgen size: where the bytes of an image went."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fwgen.cli import settings
+from fwgen.cli.output import print_json
+
+
+@click.command(context_settings=settings.CONTEXT)
+@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@settings.common_options
+@settings.json_option
+def size(directory: Path) -> None:
+    """Show regions, components and stack bounds of the build folder DIR."""
+    from fwgen.build.result import SIZE, read_json
+    from fwgen.cli.sizes import print_sizes, print_stacks
+
+    report = read_json(directory / SIZE)
+    if settings.current().as_json:
+        print_json(report)
+    else:
+        print_sizes(report)
+        print_stacks(report)

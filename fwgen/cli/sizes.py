@@ -1,0 +1,57 @@
+"""The size tables of a build, shared by `fwgen build` and `fwgen size`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fwgen.cli.output import print_line, print_table, size_text
+
+
+def print_sizes(report: dict[str, Any]) -> None:
+    """Print the regions, the components and the stacks of size.json.
+
+    Args:
+        report: as `BuildResult.size()` returns it.
+    """
+    print_table(
+        ("REGION", "BASE", "SIZE", "USED", "%"),
+        [
+            (r["name"], f"{r['base']:#010x}", size_text(r["size"]), size_text(r["used"]), share(r))
+            for r in report["regions"]
+        ],
+        ("SIZE", "USED", "%"),
+    )
+    print_line()
+    print_table(
+        ("COMPONENT", "TEXT", "DATA", "BSS", "TOTAL"),
+        [
+            *(
+                (c["name"], c["text"], c["data"], c["bss"], c["total"])
+                for c in report["components"]
+            ),
+            (
+                "all",
+                report["text"],
+                report["data"],
+                report["bss"],
+                report["text"] + report["data"] + report["bss"],
+            ),
+        ],
+        ("TEXT", "DATA", "BSS", "TOTAL"),
+    )
+
+
+def share(region: dict[str, Any]) -> str:
+    """Used part of a region in percent."""
+    return f"{region['percent']:.1f}"
+
+
+def print_stacks(report: dict[str, Any]) -> None:
+    """Print the stack bounds of size.json."""
+    stack = report.get("stack", {})
+    rows = [(t["entry"], t["bytes"]) for t in stack.get("tasks", [])]
+    if "main" in stack:
+        rows.append(("start-up and nested interrupts", stack["main"]))
+    if rows:
+        print_line()
+        print_table(("STACK OF", "AT MOST BYTES"), rows, ("AT MOST BYTES",))
