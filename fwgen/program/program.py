@@ -34,7 +34,8 @@ class Buffer:
         size: bytes, not padded.
         alignment: bytes, at least 64 for what the accelerator touches.
         role: see Role.
-        data: contents for CONSTANT (len == size), else None.
+        data: contents (len == size) for CONSTANT; for INTERNAL the contents at
+            boot, where a model reads initial and computed bytes together; else None.
         first_step, last_step: first and last step (index of Program.steps) at
             which the contents matter. INPUT and OUTPUT live for the whole
             program: (-1, len(steps)).
