@@ -86,11 +86,14 @@ static uint32_t lut_access(struct accel_model *model, unsigned block,
     const char *unit = block == BLOCK_SDP ? "SDP" : "CDP";
     uint32_t result = 0;
 
-    if (write != for_write) {
+    if (write && !for_write) {
+        return 0; /* no access is selected: an inert register write */
+    }
+    if (!write && for_write) {
         nvdla_guest_error(model,
-                          "%s of %s.S_LUT_ACCESS_DATA while "
-                          "S_LUT_ACCESS_CFG.LUT_ACCESS_TYPE = %u",
-                          write ? "write" : "read", unit, for_write ? 1u : 0u);
+                          "read of %s.S_LUT_ACCESS_DATA while "
+                          "S_LUT_ACCESS_CFG.LUT_ACCESS_TYPE = 1 (write)",
+                          unit);
         return 0;
     }
     if (address >= size) {

@@ -41,7 +41,7 @@ def main(argv: list[str]) -> int:
         block, name = str(entry["block"]), str(entry["name"])
         grouped = "1" if block in PING_PONG and name.startswith("D_") else "0"
         lines.append(
-            f'REGISTER(0x{offset:05x}, 0x{entry["reset"]:08x}, 0x{entry["mask"]:08x}, '
+            f"REGISTER(0x{offset:05x}, 0x{entry['reset']:08x}, 0x{entry['mask']:08x}, "
             f'{grouped}, "{block}.{name}")\n'
         )
     (target / "register_table.inc").write_text("".join(lines))
