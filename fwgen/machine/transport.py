@@ -10,6 +10,7 @@ import contextlib
 import os
 import select
 import socket
+import termios
 import time
 from collections.abc import Callable
 from typing import Protocol
@@ -186,7 +187,12 @@ class SerialTransport(FileTransport):
                     "On Debian the user must be in the group dialout.",
                 ),
             ) from None
-        super().__init__(self._port.fileno(), device)
+        fd = self._port.fileno()
+        # With pyserial's VMIN of 0 an idle port reads like a closed one.
+        attributes = termios.tcgetattr(fd)
+        attributes[6][termios.VMIN] = 1
+        termios.tcsetattr(fd, termios.TCSANOW, attributes)
+        super().__init__(fd, device)
 
     def close(self) -> None:
         if not self._closed:

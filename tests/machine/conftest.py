@@ -1,0 +1,80 @@
+"""Fixtures for the tests of sessions and of the QEMU device module."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from fwgen.resources import resource_dir
+
+FIXTURES = Path(__file__).parent / "fixtures"
+MODULE_SOURCES = ("accel_device", "dma", "module", "qemu_api", "record", "worker")
+
+
+def _need(*programs: str) -> None:
+    for program in programs:
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} not found")
+
+
+@pytest.fixture(scope="session")
+def fake_target_module() -> Iterator[ModuleType]:
+    """tests/machine/fake_target.py, importable whatever the import mode."""
+    spec = importlib.util.spec_from_file_location(
+        "fwgen_fake_target", Path(__file__).with_name("fake_target.py")
+    )
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+@pytest.fixture(scope="session")
+def toy_module(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The device module with the toy accelerator instead of the real models."""
+    _need("gcc", "qemu-system-arm")
+    emulator = resource_dir("emulator")
+    out = tmp_path_factory.mktemp("toy") / "toy,module.so"  # a comma must survive
+    sources = [str(emulator / "qemu" / f"{name}.c") for name in MODULE_SOURCES]
+    warnings = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wmissing-prototypes", "-Werror"]
+    subprocess.run(
+        ["gcc", "-shared", "-fPIC", "-O1", "-std=c11", "-fvisibility=hidden", *warnings]
+        + [f"-I{emulator / 'include'}", f"-I{emulator / 'qemu'}", *sources]
+        + [str(FIXTURES / "toy_family.c"), "-o", str(out), "-lpthread", "-ldl"],
+        check=True,
+    )
+    return out
+
+
+@pytest.fixture(scope="session")
+def bare_program(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Compiles a scenario of fixtures/bare.c; keyword arguments become macros."""
+    _need("arm-none-eabi-gcc")
+    folder = tmp_path_factory.mktemp("bare")
+    built: dict[str, Path] = {}
+
+    def build(scenario: int, *, cpu: str = "cortex-m3", data: int = 0x20000000, **macros: int):
+        name = f"{scenario}-{cpu}-{data:x}-{sorted(macros.items())}"
+        if name not in built:
+            elf = folder / f"{len(built)}.elf"
+            subprocess.run(
+                ["arm-none-eabi-gcc", f"-mcpu={cpu}", "-mthumb", "-mfloat-abi=soft", "-Os"]
+                + ["-ffreestanding", "-nostdlib", "-Wall", "-Wextra", "-Werror"]
+                + [f"-DSCENARIO={scenario}", *(f"-D{k}={v:#x}u" for k, v in macros.items())]
+                + ["-Wl,--defsym=CODE=0", f"-Wl,--defsym=DATA={data:#x}"]
+                + ["-T", str(FIXTURES / "bare.ld"), str(FIXTURES / "bare.c"), "-o", str(elf)],
+                check=True,
+            )
+            built[name] = elf
+        return built[name]
+
+    return build
