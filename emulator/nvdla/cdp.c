@@ -38,8 +38,8 @@ static int64_t wide_field(const struct nvdla_job *job, uint32_t high,
            job_field(job, low);
 }
 
-static struct nvdla_lut_slope slope(const struct nvdla_job *job,
-                                    uint32_t scale, uint32_t shift)
+static struct nvdla_lut_slope slope(const struct nvdla_job *job, uint32_t scale,
+                                    uint32_t shift)
 {
     return (struct nvdla_lut_slope){
         nvdla_sign_extend(job_field(job, scale), 16),
@@ -131,15 +131,15 @@ static bool open(struct cdp *cdp)
     cdp->square_bypass = job_field(job, CDP_D_FUNC_BYPASS__SQSUM_BYPASS) != 0;
     cdp->multiply_bypass = job_field(job, CDP_D_FUNC_BYPASS__MUL_BYPASS) != 0;
     cdp->reach = job_count(job, CDP_D_LRN_CFG__NORMALZ_LEN);
-    cdp->in_offset = nvdla_sign_extend(
-        job_field(job, CDP_D_DATIN_OFFSET__DATIN_OFFSET), 8);
+    cdp->in_offset =
+        nvdla_sign_extend(job_field(job, CDP_D_DATIN_OFFSET__DATIN_OFFSET), 8);
     cdp->in_scale =
         nvdla_sign_extend(job_field(job, CDP_D_DATIN_SCALE__DATIN_SCALE), 16);
     cdp->in_shift = job_field(job, CDP_D_DATIN_SHIFTER__DATIN_SHIFTER);
     cdp->out_offset = nvdla_sign_extend(
         job_field(job, CDP_D_DATOUT_OFFSET__DATOUT_OFFSET), 25);
-    cdp->out_scale = nvdla_sign_extend(
-        job_field(job, CDP_D_DATOUT_SCALE__DATOUT_SCALE), 16);
+    cdp->out_scale =
+        nvdla_sign_extend(job_field(job, CDP_D_DATOUT_SCALE__DATOUT_SCALE), 16);
     cdp->out_shift = job_field(job, CDP_D_DATOUT_SHIFTER__DATOUT_SHIFTER);
     open_lut(job, &cdp->lut);
     line = (uint64_t)cdp->width * cdp->surfaces * atom;
@@ -152,9 +152,9 @@ static bool open(struct cdp *cdp)
         return false;
     }
     cdp->lines = nvdla_job_allocate(job, line);
-    cdp->values = nvdla_job_allocate(
-        job, ((uint64_t)cdp->surfaces * atom + 2u * MARGIN) *
-                 sizeof *cdp->values);
+    cdp->values =
+        nvdla_job_allocate(job, ((uint64_t)cdp->surfaces * atom + 2u * MARGIN) *
+                                    sizeof *cdp->values);
     return cdp->lines != NULL && cdp->values != NULL;
 }
 
@@ -199,11 +199,11 @@ static void pixel(struct cdp *cdp, uint32_t x)
     for (uint32_t c = 0; c < total; c++) {
         size_t at = ((size_t)(c / atom) * cdp->width + x) * atom + c % atom;
 
-        values[c] = c < cdp->channels
-                        ? (int32_t)nvdla_convert(cdp->lines[at],
-                                                 cdp->in_offset, cdp->in_scale,
-                                                 cdp->in_shift, 9)
-                        : 0;
+        values[c] =
+            c < cdp->channels
+                ? (int32_t)nvdla_convert(cdp->lines[at], cdp->in_offset,
+                                         cdp->in_scale, cdp->in_shift, 9)
+                : 0;
     }
     for (uint32_t c = 0; c < total; c++) {
         size_t at = ((size_t)(c / atom) * cdp->width + x) * atom + c % atom;

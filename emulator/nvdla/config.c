@@ -107,10 +107,13 @@ const struct nvdla_config *nvdla_config_find(const char *name)
 
 const char *const *nvdla_config_names(void)
 {
-    static const char *const names[] = {
-        "nv_small",      "nv_small_256",        "nv_small_256_full",
-        "nv_medium_512", "nv_medium_1024_full", "nv_large",
-        NULL};
+    static const char *const names[] = {"nv_small",
+                                        "nv_small_256",
+                                        "nv_small_256_full",
+                                        "nv_medium_512",
+                                        "nv_medium_1024_full",
+                                        "nv_large",
+                                        NULL};
 
     return names;
 }

@@ -230,9 +230,8 @@ static void check_geometry(struct conv *conv)
 {
     struct nvdla_job *job = conv->job;
     uint64_t reach = (uint64_t)(conv->out_width - 1u) * conv->stride_x;
-    uint64_t below =
-        (uint64_t)(conv->out_height - 1u) * conv->stride_y +
-        (uint64_t)(conv->rows - 1u) * conv->dilation_y + 1u;
+    uint64_t below = (uint64_t)(conv->out_height - 1u) * conv->stride_y +
+                     (uint64_t)(conv->rows - 1u) * conv->dilation_y + 1u;
     uint64_t row = (uint64_t)conv->pad_left + conv->width + conv->pad_right;
     uint32_t pad_bottom = job_field(job, CDMA_D_ZERO_PADDING__PAD_BOTTOM);
 
@@ -334,10 +333,11 @@ static void compute_tiles(const struct conv *conv, const struct strip *strip,
 
     for (size_t r = first_run; r < end_run; r++) {
         for (size_t k = 0; k < lanes; k++) {
-            total[k] = (int32_t)((uint32_t)total[k] +
-                                 (uint32_t)conv->corrections
-                                     [r * CONV_GROUP +
-                                      first_block * TILE_BLOCK + k]);
+            total[k] =
+                (int32_t)((uint32_t)total[k] +
+                          (uint32_t)
+                              conv->corrections[r * CONV_GROUP +
+                                                first_block * TILE_BLOCK + k]);
         }
     }
     for (size_t done = 0; done < pixels;) {
@@ -357,9 +357,8 @@ static void compute_tiles(const struct conv *conv, const struct strip *strip,
                 (done + p) * CONV_GROUP + (size_t)first_block * TILE_BLOCK;
 
             for (size_t k = 0; k < lanes; k++) {
-                strip->sums[at + k] =
-                    (int32_t)((uint32_t)sums[p * lanes + k] -
-                              (uint32_t)total[k]);
+                strip->sums[at + k] = (int32_t)((uint32_t)sums[p * lanes + k] -
+                                                (uint32_t)total[k]);
             }
         }
         done += count;
@@ -425,9 +424,8 @@ static bool run_group(struct conv *conv, struct nvdla_sdp *sdp,
     uint32_t kernels = left < CONV_GROUP ? left : CONV_GROUP;
     uint32_t surfaces = (kernels + atom - 1u) / atom;
     unsigned blocks = (surfaces * atom + TILE_BLOCK - 1u) / TILE_BLOCK;
-    unsigned per_tile = conv->kernels->max_blocks < blocks
-                            ? conv->kernels->max_blocks
-                            : blocks;
+    unsigned per_tile =
+        conv->kernels->max_blocks < blocks ? conv->kernels->max_blocks : blocks;
 
     conv_weights_pack(conv, first, blocks, per_tile);
     for (uint32_t y = 0; y < conv->out_height; y += rows_at_once) {
@@ -439,8 +437,7 @@ static bool run_group(struct conv *conv, struct nvdla_sdp *sdp,
         for (uint32_t surface = 0; surface < surfaces; surface++) {
             for (uint32_t row = 0; row < strip->row_count; row++) {
                 const int32_t *line =
-                    strip->sums +
-                    (size_t)row * conv->out_width * CONV_GROUP +
+                    strip->sums + (size_t)row * conv->out_width * CONV_GROUP +
                     (size_t)surface * atom;
 
                 if (!nvdla_sdp_line(sdp, first / atom + surface, y + row, line,

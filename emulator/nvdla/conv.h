@@ -27,7 +27,7 @@ struct conv {
     unsigned truncate; /* CACC.CLIP_TRUNCATE */
 
     /* Input as the tiles want it: padded rows of elements. */
-    unsigned element_bytes; /* 1 or 2, by the kind of kernels */
+    unsigned element_bytes;  /* 1 or 2, by the kind of kernels */
     uint32_t pixel_elements; /* elements of a pixel in the buffer */
     size_t row_bytes;
     uint32_t buffer_rows;
@@ -37,8 +37,8 @@ struct conv {
     struct conv_run *runs;
     size_t run_count;
 
-    uint8_t *stored;  /* weights as in memory */
-    uint8_t *packed;  /* weights of one group of kernels */
+    uint8_t *stored;    /* weights as in memory */
+    uint8_t *packed;    /* weights of one group of kernels */
     size_t block_bytes; /* packed bytes of one block, all runs */
     /* 128 * sum of a kernel's weights, per run. */
     int32_t *corrections;

@@ -94,8 +94,8 @@ static void fill_converter(const struct conv *conv, struct converter *converter)
             16);
 
         for (unsigned byte = 0; byte < 256; byte++) {
-            int64_t value = is_signed ? nvdla_sign_extend(byte, 8)
-                                      : (int32_t)byte;
+            int64_t value =
+                is_signed ? nvdla_sign_extend(byte, 8) : (int32_t)byte;
 
             /* Saturation to 17 bits first changes nothing in 8. */
             converter->entry[channel][byte] =
@@ -190,22 +190,20 @@ static bool fetch_feature(struct conv *conv)
     const uint8_t *table = converts ? converter.entry[0] : NULL;
     uint32_t buffer_pixels = (conv->out_width - 1u) * conv->stride_x +
                              (conv->columns - 1u) * conv->dilation_x + 1u;
-    uint32_t needed = buffer_pixels > conv->pad_left
-                          ? buffer_pixels - conv->pad_left
-                          : 0u;
+    uint32_t needed =
+        buffer_pixels > conv->pad_left ? buffer_pixels - conv->pad_left : 0u;
     uint32_t used = needed < conv->width ? needed : conv->width;
     uint8_t *line;
     bool ok = true;
 
     conv->pixel_elements = (conv->deep + 3u) & ~3u;
-    if (!nvdla_port_select(job, &port,
-                           CDMA_D_DAIN_RAM_TYPE__DATAIN_RAM_TYPE) ||
+    if (!nvdla_port_select(job, &port, CDMA_D_DAIN_RAM_TYPE__DATAIN_RAM_TYPE) ||
         !allocate(conv, (uint64_t)buffer_pixels * conv->pixel_elements)) {
         return false;
     }
     fill_converter(conv, &converter);
-    fill_padding(conv, conv->channels < conv->deep ? conv->channels
-                                                   : conv->deep);
+    fill_padding(conv,
+                 conv->channels < conv->deep ? conv->channels : conv->deep);
     line = nvdla_job_allocate(job, (uint64_t)conv->width * atom);
     if (line == NULL) {
         return false;
@@ -299,9 +297,9 @@ static bool fetch_image(struct conv *conv)
         return false;
     }
     conv->pixel_elements = conv->channels;
-    row_elements = (uint64_t)(conv->out_width - 1u) * conv->stride_x *
-                       conv->channels +
-                   conv->deep;
+    row_elements =
+        (uint64_t)(conv->out_width - 1u) * conv->stride_x * conv->channels +
+        conv->deep;
     buffer_pixels = (row_elements + conv->channels - 1u) / conv->channels;
     if (!allocate(conv, buffer_pixels * conv->channels)) {
         return false;
@@ -334,8 +332,8 @@ static bool fetch_image(struct conv *conv)
                         : pixels[(size_t)first_bytes * x + format.source[c]];
 
                 put(conv,
-                    row + ((size_t)x * conv->channels + c) *
-                              conv->element_bytes,
+                    row +
+                        ((size_t)x * conv->channels + c) * conv->element_bytes,
                     converter.entry[c][byte]);
             }
         }

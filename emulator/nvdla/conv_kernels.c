@@ -62,8 +62,7 @@ static inline int32_t load_group(const uint8_t *bytes)
                                                                                \
                     UNROLL for (int b = 0; b < (BLOCKS); b++)                  \
                     {                                                          \
-                        sums[p][b] =                                           \
-                            _mm512_dpbusd_epi32(sums[p][b], x, w[b]);          \
+                        sums[p][b] = _mm512_dpbusd_epi32(sums[p][b], x, w[b]); \
                     }                                                          \
                 }                                                              \
             }                                                                  \
@@ -114,8 +113,8 @@ static const struct conv_kernels vnni_kernels = {
             size_t end = at + runs[r].groups * 4u;                             \
                                                                                \
             for (; at < end; at += 4u, weights += 64) {                        \
-                __m256i w0 =                                                   \
-                    _mm256_loadu_si256((const __m256i *)(const void *)weights); \
+                __m256i w0 = _mm256_loadu_si256(                               \
+                    (const __m256i *)(const void *)weights);                   \
                 __m256i w1 = _mm256_loadu_si256(                               \
                     (const __m256i *)(const void *)(weights + 32));            \
                                                                                \
@@ -123,10 +122,10 @@ static const struct conv_kernels vnni_kernels = {
                 {                                                              \
                     __m256i x = _mm256_set1_epi32(load_group(pixels[p] + at)); \
                                                                                \
-                    low[p] = _mm256_add_epi32(low[p],                          \
-                                              _mm256_madd_epi16(x, w0));       \
-                    high[p] = _mm256_add_epi32(high[p],                        \
-                                               _mm256_madd_epi16(x, w1));      \
+                    low[p] =                                                   \
+                        _mm256_add_epi32(low[p], _mm256_madd_epi16(x, w0));    \
+                    high[p] =                                                  \
+                        _mm256_add_epi32(high[p], _mm256_madd_epi16(x, w1));   \
                 }                                                              \
             }                                                                  \
         }                                                                      \
@@ -152,7 +151,8 @@ static const struct conv_kernels avx2_kernels = {
 
 #endif
 
-static inline void plain_tile(unsigned pixel_count, const uint8_t *const *pixels,
+static inline void plain_tile(unsigned pixel_count,
+                              const uint8_t *const *pixels,
                               const struct conv_run *runs, size_t run_count,
                               const uint8_t *weights, int32_t *out)
 {
@@ -243,8 +243,7 @@ bool nvdla_conv_kernels_force(const char *name)
         return true;
     }
     for (size_t i = 0; i < KERNELS_COUNT; i++) {
-        if (strcmp(all_kernels[i]->name, name) == 0 &&
-            usable(all_kernels[i])) {
+        if (strcmp(all_kernels[i]->name, name) == 0 && usable(all_kernels[i])) {
             atomic_store(&forced, all_kernels[i]);
             return true;
         }

@@ -30,8 +30,9 @@ struct conv_run {
 };
 
 /* out[pixel][block * 16 + kernel]. */
-typedef void conv_tile(const uint8_t *const *pixels, const struct conv_run *runs,
-                       size_t run_count, const uint8_t *weights, int32_t *out);
+typedef void conv_tile(const uint8_t *const *pixels,
+                       const struct conv_run *runs, size_t run_count,
+                       const uint8_t *weights, int32_t *out);
 
 struct conv_kernels {
     const char *name;

@@ -49,10 +49,9 @@ static bool make_runs(struct conv *conv)
     }
     for (size_t row = 0; row < conv->rows; row++) {
         for (size_t column = 0; column < per_row; column++) {
-            size_t offset =
-                row * conv->dilation_y * conv->row_bytes +
-                column * conv->dilation_x * conv->pixel_elements *
-                    conv->element_bytes;
+            size_t offset = row * conv->dilation_y * conv->row_bytes +
+                            column * conv->dilation_x * conv->pixel_elements *
+                                conv->element_bytes;
 
             for (size_t piece = 0; piece < pieces; piece++) {
                 size_t first = piece * TILE_MAX_ELEMENTS;
@@ -73,8 +72,8 @@ static bool make_runs(struct conv *conv)
 bool conv_weights_open(struct conv *conv)
 {
     struct nvdla_job *job = conv->job;
-    uint64_t bytes = (uint64_t)conv->rows * conv->columns * conv->deep *
-                     conv->kernel_count;
+    uint64_t bytes =
+        (uint64_t)conv->rows * conv->columns * conv->deep * conv->kernel_count;
     struct nvdla_port port = {
         .name = "CDMA.D_WEIGHT_ADDR_LOW",
         .base = job_address(job, CDMA_D_WEIGHT_ADDR_HIGH__WEIGHT_ADDR_HIGH,
@@ -95,8 +94,8 @@ bool conv_weights_open(struct conv *conv)
         !nvdla_dma_read(job, &port, 0, conv->stored, (size_t)bytes)) {
         return false;
     }
-    conv->packed = nvdla_job_allocate(
-        job, (uint64_t)conv->block_bytes * TILE_MAX_BLOCKS);
+    conv->packed =
+        nvdla_job_allocate(job, (uint64_t)conv->block_bytes * TILE_MAX_BLOCKS);
     return conv->packed != NULL;
 }
 

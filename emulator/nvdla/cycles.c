@@ -68,14 +68,13 @@ static void estimate_conv(struct nvdla_job *job)
                            divide_up(kernels, config->atomic_k));
     uint64_t kernel_bytes = times(times(rows, columns), deep);
     uint64_t weights = times(kernel_bytes, kernels);
-    uint64_t line = times(width, image ? channels
-                                       : round_up(channels, config->atom));
+    uint64_t line =
+        times(width, image ? channels : round_up(channels, config->atom));
     uint64_t input = times(line, height);
-    uint64_t buffer = (uint64_t)config->cbuf_banks * config->cbuf_width *
-                      config->cbuf_depth;
+    uint64_t buffer =
+        (uint64_t)config->cbuf_banks * config->cbuf_width * config->cbuf_depth;
     uint64_t least_input = times(line, rows < height ? rows : height);
-    uint64_t least_weights =
-        times(kernel_bytes, kernels < 32u ? kernels : 32u);
+    uint64_t least_weights = times(kernel_bytes, kernels < 32u ? kernels : 32u);
     uint64_t input_reads = 1;
     uint64_t weight_reads = 1;
 
@@ -110,9 +109,8 @@ static uint64_t operand_bytes(const struct nvdla_job *job, uint32_t disable,
 static void estimate_sdp(struct nvdla_job *job)
 {
     struct nvdla_cost *cost = &job->cost[UNIT_SDP];
-    uint64_t channels =
-        round_up(job_count(job, SDP_D_DATA_CUBE_CHANNEL__CHANNEL),
-                 job->config->atom);
+    uint64_t channels = round_up(
+        job_count(job, SDP_D_DATA_CUBE_CHANNEL__CHANNEL), job->config->atom);
     uint64_t elements =
         times(times(job_count(job, SDP_D_DATA_CUBE_WIDTH__WIDTH),
                     job_count(job, SDP_D_DATA_CUBE_HEIGHT__HEIGHT)),
@@ -122,23 +120,23 @@ static void estimate_sdp(struct nvdla_job *job)
         cost->cycles = divide_up(elements, job->config->sdp_rate);
         cost->bytes_read = elements;
     }
-    cost->bytes_read = plus(
-        cost->bytes_read,
-        plus(operand_bytes(job, SDP_RDMA_D_BRDMA_CFG__BRDMA_DISABLE,
-                           SDP_RDMA_D_BRDMA_CFG__BRDMA_DATA_USE,
-                           SDP_RDMA_D_BRDMA_CFG__BRDMA_DATA_SIZE,
-                           SDP_RDMA_D_BRDMA_CFG__BRDMA_DATA_MODE, elements,
-                           channels),
-             plus(operand_bytes(job, SDP_RDMA_D_NRDMA_CFG__NRDMA_DISABLE,
-                                SDP_RDMA_D_NRDMA_CFG__NRDMA_DATA_USE,
-                                SDP_RDMA_D_NRDMA_CFG__NRDMA_DATA_SIZE,
-                                SDP_RDMA_D_NRDMA_CFG__NRDMA_DATA_MODE,
-                                elements, channels),
-                  operand_bytes(job, SDP_RDMA_D_ERDMA_CFG__ERDMA_DISABLE,
-                                SDP_RDMA_D_ERDMA_CFG__ERDMA_DATA_USE,
-                                SDP_RDMA_D_ERDMA_CFG__ERDMA_DATA_SIZE,
-                                SDP_RDMA_D_ERDMA_CFG__ERDMA_DATA_MODE,
-                                elements, channels))));
+    cost->bytes_read =
+        plus(cost->bytes_read,
+             plus(operand_bytes(job, SDP_RDMA_D_BRDMA_CFG__BRDMA_DISABLE,
+                                SDP_RDMA_D_BRDMA_CFG__BRDMA_DATA_USE,
+                                SDP_RDMA_D_BRDMA_CFG__BRDMA_DATA_SIZE,
+                                SDP_RDMA_D_BRDMA_CFG__BRDMA_DATA_MODE, elements,
+                                channels),
+                  plus(operand_bytes(job, SDP_RDMA_D_NRDMA_CFG__NRDMA_DISABLE,
+                                     SDP_RDMA_D_NRDMA_CFG__NRDMA_DATA_USE,
+                                     SDP_RDMA_D_NRDMA_CFG__NRDMA_DATA_SIZE,
+                                     SDP_RDMA_D_NRDMA_CFG__NRDMA_DATA_MODE,
+                                     elements, channels),
+                       operand_bytes(job, SDP_RDMA_D_ERDMA_CFG__ERDMA_DISABLE,
+                                     SDP_RDMA_D_ERDMA_CFG__ERDMA_DATA_USE,
+                                     SDP_RDMA_D_ERDMA_CFG__ERDMA_DATA_SIZE,
+                                     SDP_RDMA_D_ERDMA_CFG__ERDMA_DATA_MODE,
+                                     elements, channels))));
     if (!job->has[UNIT_PDP]) {
         cost->bytes_written = elements;
     }

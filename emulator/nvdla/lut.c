@@ -109,9 +109,9 @@ static int64_t interpolate(const struct nvdla_lut_config *config,
         result = y0 + nvdla_round_shift((y1 - y0) * position->fraction,
                                         config->fraction_bits);
     } else {
-        result = nvdla_round_shift(
-            y0 * (one - position->fraction) + y1 * position->fraction,
-            config->fraction_bits);
+        result = nvdla_round_shift(y0 * (one - position->fraction) +
+                                       y1 * position->fraction,
+                                   config->fraction_bits);
     }
     return nvdla_saturate(result, config->result_bits);
 }
@@ -177,13 +177,12 @@ int64_t nvdla_lut_lookup(const struct nvdla_lut_config *config,
 {
     struct position le =
         config->le_linear
-            ? locate_linear(x, config->le_start, config->le_select,
-                            LUT_LE_SIZE, config->fraction_bits)
+            ? locate_linear(x, config->le_start, config->le_select, LUT_LE_SIZE,
+                            config->fraction_bits)
             : locate_exponent(x, config->le_start, config->le_offset,
                               config->fraction_bits);
-    struct position lo =
-        locate_linear(x, config->lo_start, config->lo_select, LUT_LO_SIZE,
-                      config->fraction_bits);
+    struct position lo = locate_linear(x, config->lo_start, config->lo_select,
+                                       LUT_LO_SIZE, config->fraction_bits);
     bool use_lo;
 
     if (le.outcome == OUTCOME_UNDERFLOW && lo.outcome == OUTCOME_UNDERFLOW) {

@@ -158,8 +158,9 @@ static inline uint32_t job_field(const struct nvdla_job *job, uint32_t field)
 {
     uint32_t offset = nvdla_field_offset(field);
 
-    return nvdla_field_get(field, job->regs[(offset >> 12) - JOB_FIRST_BLOCK]
-                                           [(offset & 0xfffu) >> 2]);
+    return nvdla_field_get(
+        field,
+        job->regs[(offset >> 12) - JOB_FIRST_BLOCK][(offset & 0xfffu) >> 2]);
 }
 
 /* Most sizes are stored minus one. */

@@ -52,8 +52,7 @@ static bool refuse_modes(struct nvdla_job *job, bool from_memory)
                          "only int8 is modelled");
         return false;
     }
-    if (job_field(job, PDP_D_OPERATION_MODE_CFG__POOLING_METHOD) >
-        METHOD_MIN) {
+    if (job_field(job, PDP_D_OPERATION_MODE_CFG__POOLING_METHOD) > METHOD_MIN) {
         nvdla_job_reject(job, PDP_D_OPERATION_MODE_CFG__POOLING_METHOD,
                          "reserved; average, max and min are 0, 1 and 2");
         return false;
@@ -202,16 +201,15 @@ static struct part part_of(const struct pdp *pdp, uint32_t index)
     }
     part.in_first = first + (int64_t)(index - 1u) * mid - overlap;
     part.in_width =
-        overlap +
-        (index == last
-             ? (int64_t)job_count(
-                   job, PDP_D_PARTIAL_WIDTH_IN__PARTIAL_WIDTH_IN_LAST)
-             : mid);
+        overlap + (index == last
+                       ? (int64_t)job_count(
+                             job, PDP_D_PARTIAL_WIDTH_IN__PARTIAL_WIDTH_IN_LAST)
+                       : mid);
     part.out_first = out_first + (index - 1u) * out_mid;
     part.out_width =
-        index == last ? job_count(
-                            job, PDP_D_PARTIAL_WIDTH_OUT__PARTIAL_WIDTH_OUT_LAST)
-                      : out_mid;
+        index == last
+            ? job_count(job, PDP_D_PARTIAL_WIDTH_OUT__PARTIAL_WIDTH_OUT_LAST)
+            : out_mid;
     part.pad_left = 0;
     return part;
 }
@@ -248,9 +246,8 @@ static bool check_work(struct pdp *pdp)
 {
     struct nvdla_job *job = pdp->job;
     uint64_t atom = job->config->atom;
-    uint64_t work = (uint64_t)pdp->out_width * pdp->out_height *
-                        pdp->surfaces * atom * pdp->kernel_width *
-                        pdp->kernel_height +
+    uint64_t work = (uint64_t)pdp->out_width * pdp->out_height * pdp->surfaces *
+                        atom * pdp->kernel_width * pdp->kernel_height +
                     (uint64_t)pdp->width * pdp->height * pdp->surfaces * atom;
 
     if (work > job->max_elements * 8u) {
@@ -440,8 +437,8 @@ bool nvdla_pdp_run(struct nvdla_job *job, const struct nvdla_cube_buffer *input)
     if (!check_parts(&pdp) || !check_work(&pdp) || !open_target(&pdp)) {
         return false;
     }
-    pdp.line = nvdla_job_allocate(job, (uint64_t)pdp.out_width *
-                                           job->config->atom);
+    pdp.line =
+        nvdla_job_allocate(job, (uint64_t)pdp.out_width * job->config->atom);
     if (pdp.line != NULL && (input != NULL || open_source(&pdp))) {
         ok = run(&pdp, input);
     }

@@ -90,14 +90,14 @@ static const struct x_fields bn_fields = {
 #define PORT_FIELDS(letter, unit)                                              \
     {                                                                          \
         SDP_RDMA_D_##letter##RDMA_CFG__##letter##RDMA_DISABLE,                 \
-        SDP_RDMA_D_##letter##RDMA_CFG__##letter##RDMA_DATA_USE,                \
-        SDP_RDMA_D_##letter##RDMA_CFG__##letter##RDMA_DATA_SIZE,               \
-        SDP_RDMA_D_##letter##RDMA_CFG__##letter##RDMA_DATA_MODE,               \
-        SDP_RDMA_D_##letter##RDMA_CFG__##letter##RDMA_RAM_TYPE,                \
-        SDP_RDMA_D_##unit##_BASE_ADDR_HIGH__##unit##_BASE_ADDR_HIGH,           \
-        SDP_RDMA_D_##unit##_BASE_ADDR_LOW__##unit##_BASE_ADDR_LOW,             \
-        SDP_RDMA_D_##unit##_LINE_STRIDE__##unit##_LINE_STRIDE,                 \
-        SDP_RDMA_D_##unit##_SURFACE_STRIDE__##unit##_SURFACE_STRIDE,           \
+            SDP_RDMA_D_##letter##RDMA_CFG__##letter##RDMA_DATA_USE,            \
+            SDP_RDMA_D_##letter##RDMA_CFG__##letter##RDMA_DATA_SIZE,           \
+            SDP_RDMA_D_##letter##RDMA_CFG__##letter##RDMA_DATA_MODE,           \
+            SDP_RDMA_D_##letter##RDMA_CFG__##letter##RDMA_RAM_TYPE,            \
+            SDP_RDMA_D_##unit##_BASE_ADDR_HIGH__##unit##_BASE_ADDR_HIGH,       \
+            SDP_RDMA_D_##unit##_BASE_ADDR_LOW__##unit##_BASE_ADDR_LOW,         \
+            SDP_RDMA_D_##unit##_LINE_STRIDE__##unit##_LINE_STRIDE,             \
+            SDP_RDMA_D_##unit##_SURFACE_STRIDE__##unit##_SURFACE_STRIDE,       \
     }
 
 static const struct sdp_port_fields b_port = PORT_FIELDS(B, BS);
@@ -137,8 +137,8 @@ static bool open_x(struct nvdla_job *job, struct x_stage *stage,
     return sdp_operands_open(job, operands, port);
 }
 
-static struct nvdla_lut_slope slope(const struct nvdla_job *job,
-                                    uint32_t scale, uint32_t shift)
+static struct nvdla_lut_slope slope(const struct nvdla_job *job, uint32_t scale,
+                                    uint32_t shift)
 {
     return (struct nvdla_lut_slope){
         nvdla_sign_extend(job_field(job, scale), 16),
@@ -157,12 +157,12 @@ static void open_lut(const struct nvdla_job *job, struct nvdla_lut_config *lut)
         job_field(job, SDP_S_LUT_INFO__LUT_LE_INDEX_SELECT), 8);
     lut->lo_select = nvdla_sign_extend(
         job_field(job, SDP_S_LUT_INFO__LUT_LO_INDEX_SELECT), 8);
-    lut->le_start = nvdla_sign_extend(
-        job_field(job, SDP_S_LUT_LE_START__LUT_LE_START), 32);
+    lut->le_start =
+        nvdla_sign_extend(job_field(job, SDP_S_LUT_LE_START__LUT_LE_START), 32);
     lut->le_end =
         nvdla_sign_extend(job_field(job, SDP_S_LUT_LE_END__LUT_LE_END), 32);
-    lut->lo_start = nvdla_sign_extend(
-        job_field(job, SDP_S_LUT_LO_START__LUT_LO_START), 32);
+    lut->lo_start =
+        nvdla_sign_extend(job_field(job, SDP_S_LUT_LO_START__LUT_LO_START), 32);
     lut->lo_end =
         nvdla_sign_extend(job_field(job, SDP_S_LUT_LO_END__LUT_LO_END), 32);
     lut->le_underflow =
@@ -197,8 +197,7 @@ static bool open_y(struct nvdla_job *job, struct y_stage *stage)
     stage->prelu = job_field(job, SDP_D_DP_EW_CFG__EW_MUL_PRELU) != 0;
     stage->lut_bypass = job_field(job, SDP_D_DP_EW_CFG__EW_LUT_BYPASS) != 0;
     stage->algo = job_field(job, SDP_D_DP_EW_CFG__EW_ALU_ALGO);
-    stage->truncate =
-        job_field(job, SDP_D_DP_EW_TRUNCATE_VALUE__EW_TRUNCATE);
+    stage->truncate = job_field(job, SDP_D_DP_EW_TRUNCATE_VALUE__EW_TRUNCATE);
     operands->alu.from_memory =
         !stage->alu_bypass &&
         job_field(job, SDP_D_DP_EW_ALU_CFG__EW_ALU_SRC) != 0;
@@ -249,20 +248,18 @@ static bool must_be_zero(struct nvdla_job *job, uint32_t field,
 static bool check_modes(struct nvdla_job *job)
 {
     static const char int8_only[] = "only int8 is modelled";
-    bool ok =
-        must_be_zero(job, SDP_D_FEATURE_MODE_CFG__WINOGRAD,
-                     "Winograd is not modelled") &&
-        must_be_zero(job, SDP_D_FEATURE_MODE_CFG__BATCH_NUMBER,
-                     "batches are not modelled") &&
-        must_be_zero(job, SDP_D_DATA_FORMAT__PROC_PRECISION, int8_only) &&
-        must_be_zero(job, SDP_D_DATA_FORMAT__OUT_PRECISION, int8_only);
+    bool ok = must_be_zero(job, SDP_D_FEATURE_MODE_CFG__WINOGRAD,
+                           "Winograd is not modelled") &&
+              must_be_zero(job, SDP_D_FEATURE_MODE_CFG__BATCH_NUMBER,
+                           "batches are not modelled") &&
+              must_be_zero(job, SDP_D_DATA_FORMAT__PROC_PRECISION, int8_only) &&
+              must_be_zero(job, SDP_D_DATA_FORMAT__OUT_PRECISION, int8_only);
 
     if ((job->blocks & 1u << BLOCK_SDP_RDMA) == 0) {
         return ok;
     }
-    if (ok &&
-        job_field(job, SDP_RDMA_D_FEATURE_MODE_CFG__FLYING_MODE) !=
-            job_field(job, SDP_D_FEATURE_MODE_CFG__FLYING_MODE)) {
+    if (ok && job_field(job, SDP_RDMA_D_FEATURE_MODE_CFG__FLYING_MODE) !=
+                  job_field(job, SDP_D_FEATURE_MODE_CFG__FLYING_MODE)) {
         nvdla_job_reject(job, SDP_RDMA_D_FEATURE_MODE_CFG__FLYING_MODE,
                          "SDP.D_FEATURE_MODE_CFG says otherwise");
         return false;
@@ -303,8 +300,7 @@ static bool open_ports(struct nvdla_sdp *sdp)
 
     sdp->target = nvdla_job_output(job);
     sdp->target.name = "SDP.D_DST_BASE_ADDR_LOW";
-    sdp->target.line =
-        job_field(job, SDP_D_DST_LINE_STRIDE__DST_LINE_STRIDE);
+    sdp->target.line = job_field(job, SDP_D_DST_LINE_STRIDE__DST_LINE_STRIDE);
     sdp->target.surface =
         job_field(job, SDP_D_DST_SURFACE_STRIDE__DST_SURFACE_STRIDE);
     if (sdp->to_pdp == NULL && sdp->writes &&
@@ -436,7 +432,8 @@ static void shift_chunk(int64_t *values, const int32_t *operands,
     int64_t half = (int64_t)(((uint64_t)1 << shift) >> 1);
 
     for (unsigned i = 0; i < count; i++) {
-        int64_t product = operands != NULL ? values[i] * operands[i] : values[i];
+        int64_t product =
+            operands != NULL ? values[i] * operands[i] : values[i];
         int64_t r = nvdla_round_shift_line(product, shift, half);
 
         values[i] = r > INT32_MAX ? INT32_MAX : r < INT32_MIN ? INT32_MIN : r;
@@ -538,8 +535,8 @@ static uint32_t output_chunk(int8_t *out, const int64_t *values, int64_t offset,
     uint32_t saturated = 0;
 
     for (unsigned i = 0; i < count; i++) {
-        int64_t r = nvdla_round_shift_line((values[i] - offset) * scale, shift,
-                                           half);
+        int64_t r =
+            nvdla_round_shift_line((values[i] - offset) * scale, shift, half);
         int64_t clamped = r > 127 ? 127 : r < -128 ? -128 : r;
 
         saturated += clamped != r ? 1u : 0u;

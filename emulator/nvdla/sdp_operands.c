@@ -60,8 +60,7 @@ bool sdp_operands_open(struct nvdla_job *job, struct sdp_operands *operands,
     operands->bytes = job_field(job, fields->size) != 0 ? 2u : 1u;
     operands->per_element = job_field(job, fields->mode) != 0;
     operands->port.name = nvdla_csb_name(nvdla_field_offset(fields->base_low));
-    operands->port.base =
-        job_address(job, fields->base_high, fields->base_low);
+    operands->port.base = job_address(job, fields->base_high, fields->base_low);
     operands->port.line = job_field(job, fields->line);
     operands->port.surface = job_field(job, fields->surface);
     return nvdla_port_select(job, &operands->port, fields->ram_type);
@@ -100,9 +99,8 @@ bool sdp_operands_fetch(struct nvdla_job *job, struct sdp_operands *operands,
 {
     uint8_t bytes[MAX_PIECE];
     uint32_t atom = job->config->atom;
-    uint32_t pixel =
-        atom * operands->bytes *
-        (operands->has_alu && operands->has_mul ? 2u : 1u);
+    uint32_t pixel = atom * operands->bytes *
+                     (operands->has_alu && operands->has_mul ? 2u : 1u);
 
     if (!operands->used) {
         return true;

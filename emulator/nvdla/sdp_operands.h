@@ -18,9 +18,9 @@ struct sdp_port_fields {
 /* What becomes of an operand after it was read. */
 struct sdp_operand_form {
     bool from_memory;
-    int64_t constant;     /* from_memory false */
-    unsigned left_shift;  /* X stages: sat32(value << left_shift) */
-    bool convert;         /* Y stage, memory only */
+    int64_t constant;    /* from_memory false */
+    unsigned left_shift; /* X stages: sat32(value << left_shift) */
+    bool convert;        /* Y stage, memory only */
     int64_t offset, scale;
     unsigned truncate;
 };
