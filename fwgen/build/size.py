@@ -8,7 +8,7 @@ project.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fwgen.build.elf import Section
@@ -24,6 +24,7 @@ COMPONENTS = (
     "weights",
     "C library",
     "tensors",
+    "task stacks",
     "main stack",
     "padding",
 )
@@ -46,12 +47,11 @@ _FOLDERS = (
     ("obj/", "application"),
 )
 
+_OUTPUT = re.compile(r"^(?P<name>[.\w][^\s(]*)(?:\s+0x[0-9a-f]+\s+0x[0-9a-f]+.*)?$")
 _INPUT = re.compile(
-    r"^ (?P<name>\.[^\s]+|COMMON)\s+0x(?P<address>[0-9a-f]+)\s+0x(?P<size>[0-9a-f]+)"
-    r"(?:[ \t]+(?P<file>\S[^\n]*))?$",
-    re.MULTILINE,
+    r"^ (?P<name>\.[^\s]+|COMMON|\*fill\*)\s+0x(?P<address>[0-9a-f]+)\s+0x(?P<size>[0-9a-f]+)"
+    r"(?:[ \t]+(?P<file>\S.*))?$"
 )
-_FILL = re.compile(r"^ \*fill\*\s+0x(?P<address>[0-9a-f]+)\s+0x(?P<size>[0-9a-f]+)", re.MULTILINE)
 _MAP_START = "Linker script and memory map"
 
 
@@ -140,21 +140,26 @@ class SizeReport:
         }
 
 
-def read_pieces(map_text: str) -> list[Piece]:
-    """Every input section in the linker's map that takes part in the image."""
+def read_pieces(map_text: str) -> dict[str, list[Piece]]:
+    """Output section -> its parts, from the linker's map."""
     _, found, text = map_text.partition(_MAP_START)
     if not found:
-        return []
+        return {}
     # Long section names stand on a line of their own; join the two.
-    text = re.sub(r"^( \.[^\s]+)\n\s+0x", r"\1 0x", text, flags=re.MULTILINE)
-    pieces = [
-        Piece(int(m["address"], 16), int(m["size"], 16), m["file"] or "", m["name"])
-        for m in _INPUT.finditer(text)
-    ]
-    pieces += [
-        Piece(int(m["address"], 16), int(m["size"], 16), "", "*fill*") for m in _FILL.finditer(text)
-    ]
-    return [piece for piece in pieces if piece.size]
+    text = re.sub(r"^( ?\.[^\s]+)\n\s+0x", r"\1 0x", text, flags=re.MULTILINE)
+    pieces: dict[str, list[Piece]] = {}
+    section = ""
+    for line in text.splitlines():
+        part = _INPUT.match(line)
+        if part and int(part["size"], 16):
+            piece = Piece(
+                int(part["address"], 16), int(part["size"], 16), part["file"] or "", part["name"]
+            )
+            pieces.setdefault(section, []).append(piece)
+        elif not part:
+            output = _OUTPUT.match(line)
+            section = output["name"] if output else section
+    return pieces
 
 
 def component_of(piece: Piece, section: Section) -> str:
@@ -165,6 +170,8 @@ def component_of(piece: Piece, section: Section) -> str:
         return "weights"
     if piece.name == "*fill*":
         return "padding"
+    if section.name == ".bss" and "stack" in piece.name:
+        return "task stacks"
     for folder, component in _FOLDERS:
         if piece.file.startswith(folder):
             return component
@@ -172,26 +179,25 @@ def component_of(piece: Piece, section: Section) -> str:
 
 
 def size_report(
-    sections: Sequence[Section], pieces: Sequence[Piece], regions: Sequence[tuple[str, int, int]]
+    sections: Sequence[Section],
+    pieces: Mapping[str, Sequence[Piece]],
+    regions: Sequence[tuple[str, int, int]],
 ) -> SizeReport:
     """Add up an image.
 
     Args:
         sections: allocated sections of the ELF file.
-        pieces: of the linker's map.
+        pieces: of each section, from the linker's map.
         regions: name, base and size of the board's memories.
     """
     sums = {name: [0, 0, 0] for name in COMPONENTS}
     for section in sections:
         kind = 2 if not section.has_contents else 1 if section.is_writable else 0
-        inside = [
-            p for p in pieces if section.address <= p.address < section.address + section.size
-        ]
+        inside = pieces.get(section.name, ())
         left = section.size
         for piece in inside:
-            size = min(piece.size, section.address + section.size - piece.address)
-            sums[component_of(piece, section)][kind] += size
-            left -= size
+            sums[component_of(piece, section)][kind] += piece.size
+            left -= piece.size
         # Space that the script itself reserves or aligns.
         if section.name == ".stack":
             sums["main stack"][kind] += left

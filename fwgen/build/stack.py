@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fwgen.build.elf import Image
+from fwgen.build.elf import Image, Symbol
 from fwgen.errors import TaskError
 
 EXCEPTION_FRAME = 32
@@ -26,12 +26,23 @@ CONTEXT_FRAME = 32
 """Registers r4 to r11, which the kernel's port stores on a task's stack."""
 
 INDIRECT_CALLS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (r"fwgen_cobs_encode|.*cobs.*", ("fwgen_uart_write",)),
-    (r"fwgen_uart_.*|.*uart.*", (r"fwgen_uart_\w+",)),
-    (r"fwgen_execute.*|.*command.*|.*kernel.*", ("fwgen_kernels",)),
-    (r"fwgen_accel.*|fwgen_engine.*|.*engine.*|nvdla_.*|.*_IRQHandler", (r"fwgen_\w+_driver",)),
+    (r"fwgen_cobs_encode", ("send_bytes()", "write_bytes()")),
+    (
+        r"fwgen_uart_\w+|fwgen_fault_begin|fwgen_console_open|listen|receive|\w+_rx_IRQHandler",
+        (r"fwgen_uart_[a-z0-9]+",),
+    ),
+    (r"fwgen_execute", ("fwgen_kernels",)),
+    (r"fwgen_link_answer", ("requests",)),
+    (r"fwgen_shell_line", ("commands",)),
+    (r"fwgen_accel\d_IRQHandler", (r"fwgen_\w+_driver@2",)),
+    (r"fwgen_accel\w*|engine_\w+|nvdla_\w+|recover", (r"fwgen_\w+_driver",)),
 )
-"""Caller (pattern) -> objects full of pointers, or functions, that it calls through."""
+"""Caller (pattern) -> constant objects full of pointers (patterns) that it calls through;
+"object@n" is only the pointer with index n, "function()" a function."""
+
+FINAL_FUNCTIONS = ("fwgen_assert_failed",)
+"""Functions that do not return. Code below them repeats checks that end in them again,
+of things that the function has made sure of itself; such a call is no recursion."""
 
 _FUNCTION = re.compile(r"^([0-9a-f]{8}) <([^>]+)>:$")
 _TARGET = re.compile(r"^(?:\w+, )?([0-9a-f]+) <([^>]+)>")
@@ -196,33 +207,51 @@ def resolve_indirect(functions: Mapping[int, Function], image: Image) -> list[st
     for function in functions.values():
         if not function.indirect:
             continue
-        targets: set[int] = set()
         for caller, objects in INDIRECT_CALLS:
             if re.fullmatch(caller, function.name.partition(".")[0]):
                 targets = _targets(objects, functions, image)
                 break
-        if targets:
-            function.calls |= targets - {function.address}
         else:
+            targets = None
+        if targets is None:
             unresolved.append(function.name)
+        else:
+            function.calls |= targets - {function.address}
     return sorted(unresolved)
 
 
-def _targets(objects: Iterable[str], functions: Mapping[int, Function], image: Image) -> set[int]:
+def _targets(
+    objects: Iterable[str], functions: Mapping[int, Function], image: Image
+) -> set[int] | None:
+    """Functions that the objects point to; None if there is no such object."""
     found: set[int] = set()
-    for pattern in objects:
+    any_object = False
+    for entry in objects:
+        if entry.endswith("()"):
+            named = {f.address for f in functions.values() if f.name == entry[:-2]}
+            any_object |= bool(named)
+            found |= named
+            continue
+        pattern, _, index = entry.partition("@")
         for symbol in image.symbols.values():
-            if not re.fullmatch(pattern, symbol.name):
+            if symbol.kind != "STT_OBJECT" or not re.fullmatch(pattern, symbol.name):
                 continue
-            if symbol.kind == "STT_FUNC":
-                found.add(symbol.address & ~1)
-                continue
-            for section in image.sections:
-                offset = symbol.address - section.address
-                if section.data and 0 <= offset <= len(section.data) - symbol.size:
-                    words = section.data[offset : offset + symbol.size // 4 * 4]
-                    found |= {word & ~1 for (word,) in struct.iter_unpack("<I", words)}
-    return found & functions.keys()
+            any_object = True
+            words = _words(image, symbol)
+            if index:
+                words = words[int(index) : int(index) + 1]
+            found |= {word & ~1 for word in words}
+    return found & functions.keys() if any_object else None
+
+
+def _words(image: Image, symbol: Symbol) -> list[int]:
+    """Contents of an object as words; empty for memory without contents."""
+    for section in image.sections:
+        offset = symbol.address - section.address
+        if section.data and 0 <= offset <= len(section.data) - symbol.size:
+            data = section.data[offset : offset + symbol.size // 4 * 4]
+            return [word for (word,) in struct.iter_unpack("<I", data)]
+    return []
 
 
 def find_cycle(functions: Mapping[int, Function], entries: Iterable[int]) -> list[str] | None:
@@ -298,13 +327,10 @@ def stack_report(
     by_name = {function.name: address for address, function in functions.items()}
     tasks = [by_name[name] for name in task_entries if name in by_name]
     handlers = [address & ~1 for address in vectors if address & ~1 in functions]
+    _close_final(functions, by_name)
     cycle = find_cycle(functions, [*tasks, *handlers])
     if cycle:
-        raise TaskError(
-            "recursion: " + " -> ".join(cycle),
-            where="firmware.elf",
-            expected="a bounded stack on the target",
-        )
+        raise _recursion(cycle)
     task_bounds = []
     for address in tasks:
         found = bound(functions, address)
@@ -320,6 +346,40 @@ def stack_report(
     fault = max((b.bytes for b in handler_bounds if b.entry.endswith(_FAULTS)), default=0)
     return StackReport(
         tuple(task_bounds), tuple(handler_bounds), max(reset, nested + fault), tuple(unresolved)
+    )
+
+
+def _close_final(functions: Mapping[int, Function], by_name: Mapping[str, int]) -> None:
+    """Make final functions leaves whose frame is the bound of all below them."""
+    for name in FINAL_FUNCTIONS:
+        if name not in by_name:
+            continue
+        address = by_name[name]
+        function = functions[address]
+        # Below it, a call to it counts nothing.
+        reachable = set(function.calls)
+        pending = list(reachable)
+        while pending:
+            for callee in functions[pending.pop()].calls - reachable:
+                reachable.add(callee)
+                pending.append(callee)
+        below = {
+            key: Function(f.name, f.address, f.frame, f.calls - {address})
+            for key, f in functions.items()
+            if key in reachable or key == address
+        }
+        cycle = find_cycle(below, [address])
+        if cycle:
+            raise _recursion(cycle)
+        function.frame = bound(below, address).bytes
+        function.calls = set()
+
+
+def _recursion(cycle: Iterable[str]) -> TaskError:
+    return TaskError(
+        "recursion: " + " -> ".join(cycle),
+        where="firmware.elf",
+        expected="a bounded stack on the target",
     )
 
 

@@ -71,8 +71,9 @@ class AcceleratorText:
 
 @dataclass(frozen=True, slots=True)
 class UartText:
-    """The initialiser of the struct fwgen_uart of console and link."""
+    """One struct fwgen_uart: its name and initialiser."""
 
+    name: str
     driver: str
     base: str
     clock_hz: int
@@ -160,7 +161,7 @@ class ProjectContext:
     defines: tuple[Define, ...]
     vector_count: int
     vectors: tuple[Vector, ...]
-    uart: UartText
+    uarts: tuple[UartText, ...]
     accelerators: tuple[AcceleratorText, ...]
     drivers: tuple[str, ...]
     models: tuple[ModelText, ...]
@@ -186,18 +187,17 @@ def project_context(
     _check_options(board, options)
     models = _models(plans, board, options)
     link = link_map(board, [(p.program, p.layout) for p in plans], models, options.main_stack_bytes)
-    uart = board.link or board.console
     kernels = _kernels(plans)
     accelerators = tuple(
         _accelerator(board, accelerator, index, options)
         for index, accelerator in enumerate(board.accelerators)
     )
     families = sorted({accelerator.family for accelerator in board.accelerators})
+    drivers = [_uart_driver(board, uart)[1] for _, uart, _ in _uarts(board)]
+    drivers += [source for name in families for source in family(name).driver_sources]
     runtime = runtime_files(
         "cortex_m",
-        frozenset(
-            (_uart_driver(board, uart)[1], *(s for f in families for s in family(f).driver_sources))
-        ),
+        frozenset(drivers),
         frozenset(name for name in kernels.rows if name != "NULL"),
         shell=options.shell,
     )
@@ -224,8 +224,8 @@ def project_context(
         kernel_config=_kernel_config(board, options),
         defines=_defines(board, plans, options),
         vector_count=VECTOR_ENTRIES + board.cpu.external_irqs,
-        vectors=_vectors(board, uart, options),
-        uart=_uart(board, uart),
+        vectors=_vectors(board, options),
+        uarts=tuple(_uart(board, name, uart) for name, uart, _ in _uarts(board)),
         accelerators=accelerators,
         drivers=tuple(sorted({accelerator.driver for accelerator in accelerators})),
         models=models,
@@ -357,6 +357,14 @@ def _irq(accelerator: Accelerator, index: int, options: BuildOptions) -> int:
     return options.irq if index == 0 and options.irq is not None else accelerator.irq
 
 
+def _uarts(board: Board) -> list[tuple[str, Uart, str]]:
+    """Object, port and interrupt handler of each serial port that the runtime uses."""
+    console = ("fwgen_console_uart", board.console, "fwgen_console_rx_IRQHandler")
+    if board.link is None:
+        return [(*console[:2], "fwgen_uart_rx_IRQHandler")]
+    return [console, ("fwgen_link_uart", board.link, "fwgen_uart_rx_IRQHandler")]
+
+
 def _uart_driver(board: Board, uart: Uart) -> tuple[str, str]:
     driver = _UART_DRIVERS.get(uart.driver)
     if driver is None:
@@ -368,8 +376,9 @@ def _uart_driver(board: Board, uart: Uart) -> tuple[str, str]:
     return driver
 
 
-def _uart(board: Board, uart: Uart) -> UartText:
+def _uart(board: Board, name: str, uart: Uart) -> UartText:
     return UartText(
+        name=name,
         driver=_uart_driver(board, uart)[0],
         base=f"0x{uart.base:08x}u",
         clock_hz=uart.clock_hz,
@@ -380,8 +389,15 @@ def _uart(board: Board, uart: Uart) -> UartText:
     )
 
 
-def _vectors(board: Board, uart: Uart, options: BuildOptions) -> tuple[Vector, ...]:
-    handlers = {uart.receive_irq: "fwgen_uart_rx_IRQHandler"}
+def _vectors(board: Board, options: BuildOptions) -> tuple[Vector, ...]:
+    handlers: dict[int, str] = {}
+    for name, uart, handler in _uarts(board):
+        if handlers.setdefault(uart.receive_irq, handler) != handler:
+            raise UsageError(
+                f"interrupt {uart.receive_irq} of {name} is taken",
+                where=board.name,
+                expected="a free line",
+            )
     for index, accelerator in enumerate(board.accelerators):
         irq = _irq(accelerator, index, options)
         if irq in handlers:
@@ -428,6 +444,7 @@ def _defines(board: Board, plans: Sequence[ModelPlan], options: BuildOptions) ->
         Define("FWGEN_CANARIES", _flag(options.with_canaries), "guard words between buffers"),
         Define("FWGEN_SEMIHOSTING", _flag(test), "faults and EXIT end the emulator"),
         Define("FWGEN_TEST_BUILD", _flag(test), "misuse of the interface asserts"),
+        Define("FWGEN_LINK_UART", _flag(board.link is not None), "the link has its own port"),
         Define("FWGEN_SHELL", _flag(options.shell), "text commands on the console"),
         Define("FWGEN_LINK_TASK_PRIORITY", str(link_priority), "below the accelerator task"),
         Define("FWGEN_LINK_STACK_SIZE", str(options.link_stack_words), "in words"),
