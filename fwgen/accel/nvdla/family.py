@@ -84,11 +84,6 @@ class NvdlaFamily:
         configuration(config_name)
         return TRAITS
 
-    def register_traits(self, config_name: str) -> RegisterTraits:
-        """See AcceleratorFamily."""
-        configuration(config_name)
-        return TRAITS
-
     def check(self, model: Model, config_name: str) -> CheckReport:
         """See AcceleratorFamily."""
         return _check(_nvdla(model), configuration(config_name))
