@@ -15,6 +15,7 @@ enough for float64 to hold each sum exactly, so the order cannot matter.
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 import numpy as np
@@ -233,8 +234,12 @@ def main() -> None:
     )
 
     import reference
+    from loadable import digits_loadable
 
     layers = load_layers(output / "digits.npz")
+    temporary = output / "digits.nvdla.tmp"
+    temporary.write_bytes(digits_loadable(layers))
+    os.replace(temporary, output / "digits.nvdla")
     hits = sum(
         int(reference.infer(image, layers).argmax()) == int(label)
         for image, label in zip(pixels, labels[:TEST_IMAGES], strict=True)
