@@ -162,7 +162,8 @@ static void launch_sdp(struct accel_model *model)
         head = UNIT_CONV;
         units |= BIT(UNIT_CONV);
         blocks |= conv_blocks;
-        if (sdp_takes_operands(model) || ready(model, BLOCK_SDP_RDMA)) {
+        /* Only then: a ready SDP_RDMA may belong to the operation after. */
+        if (sdp_takes_operands(model)) {
             blocks |= BIT(BLOCK_SDP_RDMA);
         }
     } else {
