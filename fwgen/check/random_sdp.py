@@ -41,11 +41,12 @@ def program_sdp(b: Builder, size: tuple[int, int, int], plan: SdpPlan) -> tuple[
     """
     width, height, channels = size
     needs_rdma = not plan.flying
-    bits = plan.bits
+    bits, idle = plan.bits, plan.flying
     for stage in ("BS", "BN", "EW"):
         active = plan.ew if stage == "EW" else b.chance(plan.x_stages)
         memory, bits = _program_stage(b, stage, active, size, plan, bits)
         needs_rdma = needs_rdma or memory
+        idle = idle and not memory
     if plan.lut:
         program_lut(b, "SDP", bits)
         bits = 15
@@ -66,7 +67,8 @@ def program_sdp(b: Builder, size: tuple[int, int, int], plan: SdpPlan) -> tuple[
     if not plan.to_pdp:
         _program_output(b, size, source)
     _program_converter(b, bits)
-    return ("SDP_RDMA", "SDP") if needs_rdma else ("SDP",)
+    # An armed SDP_RDMA with nothing to read ends by itself.
+    return ("SDP_RDMA", "SDP") if needs_rdma or (idle and b.chance(0.3)) else ("SDP",)
 
 
 def _program_output(b: Builder, size: tuple[int, int, int], source: CubeSpec | None) -> None:

@@ -160,7 +160,22 @@ class ReferenceNvdla:
 
     def _launch(self) -> bool:
         """Run one chain that is ready; False when there is none."""
-        return self._launch_sdp() or self._launch_pdp() or self._launch_cdp()
+        return (
+            self._finish_idle_rdma()
+            or self._launch_sdp()
+            or self._launch_pdp()
+            or self._launch_cdp()
+        )
+
+    def _finish_idle_rdma(self) -> bool:
+        """An SDP_RDMA that has nothing to read ends by itself."""
+        rdma = self._units["SDP_RDMA"].current
+        if rdma is None or not rdma["D_FEATURE_MODE_CFG.FLYING_MODE"]:
+            return False
+        if not all(rdma[f"D_{name}_CFG.{name}_DISABLE"] for name in ("BRDMA", "NRDMA", "ERDMA")):
+            return False
+        self._units["SDP_RDMA"].finish()
+        return True
 
     def _finish(self, label: tuple[str, ...], units: tuple[str, ...]) -> None:
         groups = []
@@ -230,8 +245,10 @@ class ReferenceNvdla:
         result = sdp.process(x, group, rdma, self.config, self.memory, self._luts["SDP"].tables)
         if self.observer is not None:
             self.observer("SDP", result.unconverted)
+        # 0 after an operation that does not compare.
+        group.values[group.block.offsets["D_STATUS"]] = int(bool(result.unequal))
         if result.unequal is not None:
-            group.values[group.block.offsets["D_STATUS"]] = int(result.unequal)
+            pass  # The comparing mode writes nothing.
         elif to_pdp:
             assert pool_group is not None
             self._pool_stream(result.values, sdp.cube_size(group))
