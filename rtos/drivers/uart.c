@@ -33,8 +33,10 @@ static TaskHandle_t volatile reader;
 
 static void listen(const struct fwgen_uart *uart)
 {
-    uart->driver->listen(uart);
+    /* In this order: enabling the interrupt clears what is pending, and a byte
+     * may come with the very instruction that starts the receiver. */
     fwgen_irq_enable(uart->rx_irq, uart->irq_priority);
+    uart->driver->listen(uart);
 }
 
 void fwgen_uart_open(void)
