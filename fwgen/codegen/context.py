@@ -20,7 +20,7 @@ from fwgen.codegen.model import ModelText, c_identifier, c_string, describe_mode
 from fwgen.codegen.runtime import runtime_files
 from fwgen.errors import UsageError
 from fwgen.plan.layout import Layout
-from fwgen.program.commands import Cpu
+from fwgen.program.commands import Cache, Cpu
 from fwgen.program.encode import encode
 from fwgen.program.optimise import optimise
 from fwgen.program.program import Program
@@ -304,7 +304,7 @@ def _models(
 ) -> tuple[ModelText, ...]:
     models: list[ModelText] = []
     for plan in plans:
-        program = plan.program
+        program = _without_cache(plan.program) if not has_cache(board) else plan.program
         traits = family(program.family).register_traits(program.config)
         if options.optimise_program:
             program = optimise(program, traits, plan.layout)
@@ -318,6 +318,16 @@ def _models(
             )
         )
     return tuple(models)
+
+
+def has_cache(board: Board) -> bool:
+    """Whether the firmware switches on a data cache, so that CACHE commands mean something."""
+    return board.cpu.core in CACHED_CORES and any(memory.cached for memory in board.memories)
+
+
+def _without_cache(program: Program) -> Program:
+    commands = tuple(c for c in program.commands if not isinstance(c, Cache))
+    return replace(program, commands=commands)
 
 
 def _accelerator_index(program: Program, board: Board) -> int:
@@ -435,7 +445,6 @@ def _kernel_config(board: Board, options: BuildOptions) -> KernelConfig:
 def _defines(board: Board, plans: Sequence[ModelPlan], options: BuildOptions) -> tuple[Define, ...]:
     test = options.kind is BuildKind.TEST
     operations = max((len(p.program.operations) for p in plans), default=1)
-    cached = board.cpu.core in CACHED_CORES and any(memory.cached for memory in board.memories)
     link_priority = max(1, min(options.task_priority - 1, options.max_priorities - 2))
     return (
         Define("FWGEN_ACCEL_COUNT", str(len(board.accelerators)), "accelerators of the board"),
@@ -449,7 +458,7 @@ def _defines(board: Board, plans: Sequence[ModelPlan], options: BuildOptions) ->
         Define("FWGEN_LINK_TASK_PRIORITY", str(link_priority), "below the accelerator task"),
         Define("FWGEN_LINK_STACK_SIZE", str(options.link_stack_words), "in words"),
         Define("FWGEN_IDLE", _IDLE[options.idle or board.idle], "what the idle task does"),
-        Define("FWGEN_DCACHE", _flag(cached), "the CPU's data cache is switched on"),
+        Define("FWGEN_DCACHE", _flag(has_cache(board)), "the CPU's data cache is switched on"),
     )
 
 
