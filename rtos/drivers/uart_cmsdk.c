@@ -36,7 +36,9 @@ static void cmsdk_start(const struct fwgen_uart *uart)
     }
     fwgen_reg_write(fwgen_reg(uart->base, UART_CTRL), 0);
     fwgen_reg_write(fwgen_reg(uart->base, UART_BAUDDIV), divider);
-    fwgen_reg_write(fwgen_reg(uart->base, UART_CTRL), CTRL_TX | CTRL_RX);
+    /* Not yet the receiver: a byte that comes without its interrupt enabled
+     * would fill the buffer for ever. */
+    fwgen_reg_write(fwgen_reg(uart->base, UART_CTRL), CTRL_TX);
 }
 
 static void cmsdk_put(const struct fwgen_uart *uart, uint8_t byte)

@@ -42,10 +42,11 @@ TickType_t fwgen_ms_to_ticks(uint32_t ms)
     const uint32_t rate = (uint32_t)configTICK_RATE_HZ;
     const uint32_t seconds = ms / 1000u;
 
-    if (seconds >= (portMAX_DELAY - 1u) / rate - 1u) {
+    if (seconds >= (portMAX_DELAY - 2u) / rate - 1u) {
         return portMAX_DELAY - 1u;
     }
-    return seconds * rate + ((ms % 1000u) * rate + 999u) / 1000u;
+    /* One more, because the tick that is running counts too. */
+    return seconds * rate + ((ms % 1000u) * rate + 999u) / 1000u + 1u;
 }
 
 uint32_t fwgen_command_words(uint32_t word)
@@ -149,6 +150,8 @@ static enum fwgen_result check_canaries(const struct fwgen_engine *engine)
     }
     return FWGEN_OK;
 }
+#else
+#define check_canaries(engine) FWGEN_OK
 #endif
 
 #if FWGEN_PROFILE
@@ -172,36 +175,20 @@ static void profile_begin(struct fwgen_engine *engine,
     engine->profile_model = model;
     engine->profile_start = (uint32_t)fwgen_timer_read();
 }
-#endif
-
-/* Ends the operation of the last MARK. */
-static inline enum fwgen_result end_operation(struct fwgen_engine *engine)
-{
-#if FWGEN_PROFILE
-    profile(engine);
-#endif
-#if FWGEN_CANARIES
-    return check_canaries(engine);
 #else
-    (void)engine;
-    return FWGEN_OK;
+#define profile(engine) ((void)0)
+#define profile_begin(engine, model) ((void)0)
 #endif
-}
 
-enum fwgen_result fwgen_execute(struct fwgen_engine *engine,
-                                const struct fwgen_model *model,
-                                TickType_t start, TickType_t timeout)
+static enum fwgen_result play(struct fwgen_engine *engine,
+                              const struct fwgen_model *model, TickType_t start,
+                              TickType_t timeout)
 {
     const uintptr_t base = engine->hardware->base;
     const uint32_t *next = model->program;
     const uint32_t *const end = next + model->program_words;
     enum fwgen_result result = FWGEN_OK;
 
-    engine->operation = FWGEN_NO_OPERATION;
-#if FWGEN_PROFILE
-    profile_begin(engine, model);
-#endif
-    fwgen_cpu_barrier();
     while (next < end) {
         const uint32_t word = *next++;
         const uint32_t low = FWGEN_COMMAND_LOW(word);
@@ -211,9 +198,8 @@ enum fwgen_result fwgen_execute(struct fwgen_engine *engine,
 
         switch (FWGEN_COMMAND_OP(word)) {
         case FWGEN_OP_END:
-            result = end_operation(engine);
             engine->parity ^= spread(low & 0xffffu);
-            return result;
+            return check_canaries(engine);
         case FWGEN_OP_RUN:
             if (small == 0u || small > left) {
                 return FWGEN_ERROR_PROGRAM;
@@ -236,8 +222,8 @@ enum fwgen_result fwgen_execute(struct fwgen_engine *engine,
         case FWGEN_OP_GROUP:
             /* small is pair << 1 | group, and the pair's parity is bit 2 * pair
              * of the word: small with its lowest bit cleared. */
-            fwgen_reg_write(reg, (small ^ (engine->parity >> (small & 0x1eu))) &
-                                     1u);
+            fwgen_reg_write(reg,
+                            (small ^ (engine->parity >> (small & 0x1eu))) & 1u);
             break;
         case FWGEN_OP_WAIT: {
             TickType_t limit = engine->wait_ticks;
@@ -283,7 +269,8 @@ enum fwgen_result fwgen_execute(struct fwgen_engine *engine,
             next += 2;
             break;
         case FWGEN_OP_MARK:
-            result = end_operation(engine);
+            profile(engine);
+            result = check_canaries(engine);
             engine->operation = low;
             break;
         default:
@@ -294,4 +281,18 @@ enum fwgen_result fwgen_execute(struct fwgen_engine *engine,
         }
     }
     return FWGEN_ERROR_PROGRAM; /* the words ran out before END */
+}
+
+enum fwgen_result fwgen_execute(struct fwgen_engine *engine,
+                                const struct fwgen_model *model,
+                                TickType_t start, TickType_t timeout)
+{
+    enum fwgen_result result;
+
+    engine->operation = FWGEN_NO_OPERATION;
+    profile_begin(engine, model);
+    fwgen_cpu_barrier(); /* inputs are in memory before the first operation */
+    result = play(engine, model, start, timeout);
+    profile(engine);
+    return result;
 }

@@ -101,8 +101,8 @@ void fwgen_fault_report(const uint32_t *frame, uint32_t return_code)
 
 /*
  * All fault vectors. r0 becomes the frame: on the process stack when bit 2 of
- * EXC_RETURN is set. When the main stack is the one that is broken it is started
- * anew, so that the report has a place to run.
+ * EXC_RETURN is set. When the main stack is the one that is broken it is
+ * started anew, so that the report has a place to run.
  */
 __attribute__((naked)) void HardFault_Handler(void)
 {

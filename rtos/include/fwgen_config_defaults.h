@@ -1,5 +1,6 @@
 /*
- * fwgen_config_defaults.h - every build option of the runtime, with its default.
+ * fwgen_config_defaults.h - every build option of the runtime, with its
+ * default.
  *
  * The generator writes fwgen_config.h with the options that differ; each file
  * of the runtime includes this header, never fwgen_config.h itself. Options
@@ -7,10 +8,10 @@
  *
  * FreeRTOSConfig.h must state: configSUPPORT_STATIC_ALLOCATION 1,
  * configSUPPORT_DYNAMIC_ALLOCATION 0, configUSE_TASK_NOTIFICATIONS 1,
- * configUSE_MUTEXES 1, configUSE_PREEMPTION 1, configCHECK_FOR_STACK_OVERFLOW 2,
- * configUSE_IDLE_HOOK 1, configUSE_TIMERS 0, FWGEN_PRIO_BITS (bits of interrupt
- * priority that the CPU implements; configPRIO_BITS when it is not defined),
- * configCPU_CLOCK_HZ (the clock of SysTick), INCLUDE_vTaskDelay 1,
+ * configUSE_MUTEXES 1, configUSE_PREEMPTION 1, configCHECK_FOR_STACK_OVERFLOW
+ * 2, configUSE_IDLE_HOOK 1, configUSE_TIMERS 0, FWGEN_PRIO_BITS (bits of
+ * interrupt priority that the CPU implements; configPRIO_BITS when it is not
+ * defined), configCPU_CLOCK_HZ (the clock of SysTick), INCLUDE_vTaskDelay 1,
  * INCLUDE_vTaskSuspend 1, INCLUDE_xTaskGetCurrentTaskHandle 1,
  * INCLUDE_xTaskGetSchedulerState 1, INCLUDE_uxTaskPriorityGet 1 and
  * INCLUDE_uxTaskGetStackHighWaterMark 1; on Cortex-M the aliases
@@ -57,7 +58,8 @@
 #define FWGEN_SEMIHOSTING 0
 #endif
 
-/* 1: a test build: unaligned accesses trap, misuse of the interface asserts. */
+/* 1: a test build: misuse of the interface asserts, and unaligned accesses trap
+ * if the image was compiled with -mno-unaligned-access. */
 #ifndef FWGEN_TEST_BUILD
 #define FWGEN_TEST_BUILD FWGEN_SEMIHOSTING
 #endif

@@ -88,7 +88,7 @@ bool fwgen_engine_cancelled(const struct fwgen_engine *engine);
 /* The engine of accelerator `index`, NULL beyond the last. */
 struct fwgen_engine *fwgen_engine_at(uint32_t index);
 
-/* Kernel ticks that cover `ms` milliseconds, rounded up; never
+/* Kernel ticks that last at least `ms` milliseconds; never
  * portMAX_DELAY. */
 TickType_t fwgen_ms_to_ticks(uint32_t ms);
 
@@ -113,6 +113,6 @@ bool fwgen_board_accel_reset(uint32_t index);
 
 #define FWGEN_COMMAND_OP(word) ((word) >> 28)
 #define FWGEN_COMMAND_SMALL(word) (((word) >> 20) & 0xffu)
-#define FWGEN_COMMAND_LOW(word) ((word) & 0xfffffu)
+#define FWGEN_COMMAND_LOW(word) ((word)&0xfffffu)
 
 #endif

@@ -78,12 +78,12 @@ void fwgen_put_string(struct fwgen_writer *writer, const char *text);
  * stands, so an opening zero that got lost costs nothing.
  */
 struct fwgen_receiver {
-    uint32_t length;   /* bytes collected since the last zero or line end */
-    bool overflow;     /* the piece is longer than a frame can be */
-    bool in_frame;     /* the last zero opened a frame */
-    bool complete;     /* data was handed out; the next byte starts anew */
-    uint32_t frames;   /* good frames */
-    uint32_t bad;      /* pieces that were opened as frames and are none */
+    uint32_t length; /* bytes collected since the last zero or line end */
+    bool overflow;   /* the piece is longer than a frame can be */
+    bool in_frame;   /* the last zero opened a frame */
+    bool complete;   /* data was handed out; the next byte starts anew */
+    uint32_t frames; /* good frames */
+    uint32_t bad;    /* pieces that were opened as frames and are none */
     uint8_t data[FWGEN_COBS_MAX(FWGEN_LINK_FRAME)];
 };
 

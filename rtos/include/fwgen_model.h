@@ -80,7 +80,7 @@ struct fwgen_accelerator {
     const char *family; /* "nvdla" */
     const char *config; /* "nv_small" */
     uintptr_t base;     /* of the register window */
-    int32_t irq;        /* interrupt number at the controller (NVIC: external) */
+    int32_t irq; /* interrupt number at the controller (NVIC: external) */
     uint32_t irq_priority; /* FreeRTOS convention: 0 is the highest */
     uint32_t timeout_ms;   /* default of WAIT commands */
     uint32_t identity;     /* value of the version register; 0: any but 0 */

@@ -30,16 +30,16 @@ struct fwgen_uart {
 /* What a driver provides. All functions get the table entry; none blocks
  * except put, which polls until the transmitter takes the byte. */
 struct fwgen_uart_driver {
-    /* Sets baud rate and frame, enables transmitter and receiver, no
-     * interrupts. Called before the scheduler runs and again by fault
-     * reports, so it must not depend on earlier state. */
+    /* Sets baud rate and frame, enables the transmitter. Called before the
+     * scheduler runs and again by fault reports, so it must not depend on
+     * earlier state. */
     void (*start)(const struct fwgen_uart *uart);
     /* Sends one byte, polled. Usable with interrupts off. */
     void (*put)(const struct fwgen_uart *uart, uint8_t byte);
     /* Returns the next received byte, or -1 when there is none. Called from
      * the receive interrupt. Sets *overrun when the hardware lost bytes. */
     int (*get)(const struct fwgen_uart *uart, bool *overrun);
-    /* Enables the receive interrupt in the device. */
+    /* Enables the receiver and its interrupt in the device. */
     void (*listen)(const struct fwgen_uart *uart);
     /* Acknowledges the receive interrupt in the device; get() is called until
      * it returns -1 afterwards. */

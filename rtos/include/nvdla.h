@@ -9,10 +9,9 @@
  *     nvdla_handle dla;
  *     if (nvdla_create(&dla) == FWGEN_OK &&
  *         nvdla_load(dla, &fwgen_models[0]) == FWGEN_OK) {
- *         const struct fwgen_tensor *in = fwgen_model_input(&fwgen_models[0], 0);
- *         memcpy(in->address, picture, in->size);
- *         if (nvdla_submit(dla, 1000) == FWGEN_OK) {
- *             use(fwgen_model_output(&fwgen_models[0], 0)->address);
+ *         const struct fwgen_tensor *in = fwgen_model_input(&fwgen_models[0],
+ * 0); memcpy(in->address, picture, in->size); if (nvdla_submit(dla, 1000) ==
+ * FWGEN_OK) { use(fwgen_model_output(&fwgen_models[0], 0)->address);
  *         }
  *     }
  */

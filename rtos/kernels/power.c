@@ -51,7 +51,8 @@ static void apply_fp16(const struct power *power, const uint8_t *source,
 {
     const uint16_t x =
         (uint16_t)((uint32_t)source[0] | (uint32_t)source[1] << 8);
-    const uint16_t y = fwgen_float_to_half(apply(power, fwgen_half_to_float(x)));
+    const uint16_t y =
+        fwgen_float_to_half(apply(power, fwgen_half_to_float(x)));
 
     destination[0] = (uint8_t)(y & 0xffu);
     destination[1] = (uint8_t)(y >> 8);
@@ -93,8 +94,7 @@ int fwgen_kernel_power(const uint32_t *arguments, uint32_t count)
                 const uint32_t item = w * block + c % block;
                 const uint32_t from =
                     c / block * arguments[7] + h * arguments[6];
-                const uint32_t to =
-                    c / block * arguments[9] + h * arguments[8];
+                const uint32_t to = c / block * arguments[9] + h * arguments[8];
 
                 if (arguments[2] == FORMAT_FP16) {
                     apply_fp16(&power, &source[from + 2u * item],

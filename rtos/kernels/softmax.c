@@ -78,8 +78,8 @@ int fwgen_kernel_softmax(const uint32_t *arguments, uint32_t count)
     softmax.input_scale = fwgen_float_of(arguments[4]);
     output_scale = fwgen_float_of(arguments[5]);
     softmax.fp16 = format == FORMAT_FP16;
-    if (channels == 0u || (!softmax.fp16 && format != FORMAT_INT8 &&
-                           format != FORMAT_INT8_8)) {
+    if (channels == 0u ||
+        (!softmax.fp16 && format != FORMAT_INT8 && format != FORMAT_INT8_8)) {
         return FWGEN_ERROR_NOT_SUPPORTED;
     }
     softmax.max = element(&softmax, 0);

@@ -402,9 +402,8 @@ static const struct request *request_of(uint8_t type)
     return NULL;
 }
 
-static enum fwgen_result dispatch(struct fwgen_link *link,
-                                  const uint8_t *frame, uint32_t length,
-                                  struct fwgen_writer *out)
+static enum fwgen_result dispatch(struct fwgen_link *link, const uint8_t *frame,
+                                  uint32_t length, struct fwgen_writer *out)
 {
     const struct request *request = request_of(frame[1]);
     struct exchange exchange;

@@ -85,8 +85,7 @@ void fwgen_print_hex(uint32_t value)
 {
     fwgen_print("0x");
     for (uint32_t shift = 32u; shift != 0u; shift -= 4u) {
-        send(&"0123456789abcdef"[(value >> (shift - 4u)) & 0xfu],
-                         1);
+        send(&"0123456789abcdef"[(value >> (shift - 4u)) & 0xfu], 1);
     }
 }
 

@@ -35,8 +35,7 @@ static uint32_t stack_words(TaskHandle_t task, const char *name)
 bool fwgen_task_info(uint32_t index, struct fwgen_task_info *info)
 {
     static TaskStatus_t list[LIST_MAX];
-    const uint32_t count =
-        (uint32_t)uxTaskGetSystemState(list, LIST_MAX, NULL);
+    const uint32_t count = (uint32_t)uxTaskGetSystemState(list, LIST_MAX, NULL);
 
     for (uint32_t i = 0; i < count; i++) {
         /* by number, which is the order of creation and does not change */

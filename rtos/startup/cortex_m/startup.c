@@ -73,7 +73,7 @@ void Reset_Handler(void)
 #endif
     set_bits(SCB_SHCSR, SHCSR_FAULTS);
     set_bits(SCB_CCR, CCR_DIV_0_TRP);
-#if FWGEN_TEST_BUILD
+#if FWGEN_TEST_BUILD && !defined(__ARM_FEATURE_UNALIGNED)
     set_bits(SCB_CCR, CCR_UNALIGN_TRP);
 #endif
     fwgen_cpu_barrier();

@@ -1,0 +1,2 @@
+/* semphr.h - see FreeRTOS.h in this folder. */
+#include "FreeRTOS.h"

@@ -1,0 +1,2 @@
+/* task.h - see FreeRTOS.h in this folder. */
+#include "FreeRTOS.h"
