@@ -19,12 +19,12 @@ def pack(cube: Int8Cube, atom: int) -> Int8Cube:
     surfaces = -(-channels // atom)
     padded = np.zeros((surfaces * atom, height, width), np.int8)
     padded[:channels] = cube
-    return np.ascontiguousarray(
-        padded.reshape(surfaces, atom, height, width).transpose(0, 2, 3, 1)
-    )
+    return np.ascontiguousarray(padded.reshape(surfaces, atom, height, width).transpose(0, 2, 3, 1))
 
 
-def unpack(data: npt.NDArray[np.uint8], channels: int, height: int, width: int, atom: int) -> Int8Cube:
+def unpack(
+    data: npt.NDArray[np.uint8], channels: int, height: int, width: int, atom: int
+) -> Int8Cube:
     """The bytes of a packed feature cube as (C, H, W)."""
     surfaces = -(-channels // atom)
     cube = data.view(np.int8).reshape(surfaces, height, width, atom)
@@ -97,9 +97,7 @@ def run_sdp(device: Device, cube: Int8Cube, atom: int = 8, **values: int) -> Int
     sdp_registers(device, cube.shape, atom, **values)
     enable_sdp(device)
     assert device.run() == 1
-    return unpack(
-        device.bytes_at(TARGET, cube_size(*cube.shape, atom)), *cube.shape, atom
-    ).copy()
+    return unpack(device.bytes_at(TARGET, cube_size(*cube.shape, atom)), *cube.shape, atom).copy()
 
 
 def conv_registers(
