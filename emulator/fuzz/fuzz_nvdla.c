@@ -24,10 +24,10 @@
 #include "model.h"
 
 #define MEMORY_SIZE 0x10000u
-#define MAX_MACS ((uint64_t)1 << 20)
-#define MAX_ELEMENTS ((uint64_t)1 << 15)
-#define MAX_BYTES ((size_t)1 << 20)
-#define MAX_JOBS 64u
+#define MAX_MACS ((uint64_t)1 << 16)
+#define MAX_ELEMENTS ((uint64_t)1 << 12)
+#define MAX_BYTES ((size_t)1 << 17)
+#define MAX_JOBS 24u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
