@@ -173,6 +173,26 @@ def test_constants_carry_exactly_their_blobs(seed: int = 4) -> None:
     assert list(constants.values()) == blobs
 
 
+def test_file_contents_joined_with_computed_bytes_are_refused() -> None:
+    """A bias list and a computed tensor behind it, read as one tensor."""
+    builder = LoadableBuilder(CONFIGURATIONS["nv_small"])
+    x = builder.input_feature("x", width=4, height=4, channels=16)
+    a = builder.scale(x, np.arange(128, dtype=np.int16)[:16])
+    builder.output("y", builder.scale(a))
+    model = read_model(write_loadable(builder.build()), "m", "m.nvdla")
+    weights = 5
+    memories = tuple(
+        replace(m, size=1024) if m.id == weights else m for m in model.loadable.memories
+    )
+    model = replace(model, loadable=replace(model.loadable, memories=memories))
+    model = relocate(model, {(0, "dst_data"): {"address": weights, "offset": SIZE}})
+    separate = relocate(model, {(1, "src_data"): {"address": weights, "offset": SIZE}})
+    assert Target(NVDLA.lower(separate, "nv_small")).run([pattern()])
+    joined = relocate(model, {(1, "src_data"): {"address": weights, "offset": 8}})
+    with pytest.raises(ModelError, match="read as one tensor"):
+        NVDLA.lower(joined, "nv_small")
+
+
 def test_partly_written_outputs_are_zeroed() -> None:
     model = copies(1)
     memories = tuple(

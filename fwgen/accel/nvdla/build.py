@@ -128,8 +128,7 @@ class _Commands:
     def begin(self) -> None:
         """What the CPU wrote before the run must reach memory."""
         for buffer in self.memory.buffers:
-            written = buffer.zeroed or (buffer.data and buffer.role is not Role.CONSTANT)
-            if buffer.role is Role.INPUT or written:
+            if buffer.role is Role.INPUT or buffer.zeroed:
                 self.out.append(Cache(CacheAction.CLEAN, buffer.id))
 
     def chain(self, items: Sequence[_Item]) -> None:

@@ -240,6 +240,12 @@ class _Builder:
                 role = Role.CONSTANT
             elif given == 0:
                 data, zeroed = None, True
+            else:
+                raise self._fail(
+                    memory.id,
+                    f"{name}: contents of the file and computed bytes are read as one tensor, "
+                    "which is not supported",
+                )
         else:
             zeroed = True
         number = self._add(

@@ -1,7 +1,7 @@
 """The NVDLA register map as an interface: names, offsets, fields (NVDLA register manual).
 
-Names are "BLOCK.REGISTER" ("CDMA.D_BANK"). Offsets are byte offsets in the
-64 KiB (nv_small ... nv_large) register window. nv_full has other block bases
+Names are "BLOCK.REGISTER" ("CDMA.D_BANK"). Offsets are byte offsets in
+the register window of nv_small to nv_large. nv_full has other block bases
 and is not supported.
 """
 
@@ -13,7 +13,7 @@ from typing import Final
 
 from fwgen.accel.nvdla.register_map import BLOCKS
 
-WINDOW_SIZE: Final = 0x12000
+WINDOW_SIZE: Final = 0x20000
 
 
 @dataclass(frozen=True, slots=True)
