@@ -58,6 +58,8 @@ def _shape(b: Builder) -> ConvShape:
     height, top, bottom, out_height = _along(b, rows, dy, sy, 12)
     channels = b.between(1, 2 * atom_c + 5)
     kernels = b.between(1, 2 * atom_k + 5)
+    if b.chance(0.05):
+        channels, kernels = b.between(1, 400), b.between(1, 150)
     return ConvShape(
         width, height, channels, kernels, columns, rows, sx, sy, dx, dy, left, right, top, bottom,
         out_width, out_height,
@@ -153,12 +155,14 @@ def _program_image(b: Builder) -> ConvStream | None:
         extension, most = 0, 10
     columns, rows = b.between(1, min(most, 10)), b.between(1, 6)
     sx, sy = b.between(1, 4), b.between(1, 4)
-    dy = b.between(1, 3) if b.chance(0.1) and not extension else 1
+    dy = b.between(1, 3) if b.chance(0.1) else 1
+    # One tap a row: the dilation in x has nothing to act on.
+    dx = b.between(1, 3) if b.chance(0.05) else 1
     width, left, right, out_width = _along(b, columns, 1, sx, 24)
     height, top, bottom, out_height = _along(b, rows, dy, sy, 14)
     kernels = b.between(1, 2 * b.config.atom_k + 3)
     shape = ConvShape(
-        width, height, pixel, kernels, columns, rows, sx, sy, 1, dy, left, right, top, bottom,
+        width, height, pixel, kernels, columns, rows, sx, sy, dx, dy, left, right, top, bottom,
         out_width, out_height,
     )  # fmt: skip
     entries = -(-(left + width + right) * pixel // b.config.width)

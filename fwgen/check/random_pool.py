@@ -29,7 +29,7 @@ def _axis(b: Builder, fixed: int | None) -> _Axis:
         stride = b.between(1, 16) if b.chance(0.15) else b.between(1, 4)
         before = b.between(0, min(kernel - 1, 7)) if b.chance(0.6) else 0
         after = b.between(0, min(kernel - 1, 7)) if b.chance(0.6) else 0
-        size = fixed if fixed is not None else b.between(1, 20)
+        size = fixed if fixed is not None else b.between(1, 20 if b.chance(0.95) else 90)
         if before + size + after < kernel:
             continue
         out = (before + size + after - kernel) // stride + 1
@@ -231,7 +231,8 @@ def program_cdp(b: Builder) -> tuple[str, ...]:
         shift = max(0, min(31, scale_bits + b.between(-2, 4)))
         bits = max(1, min(8, 7 + scale_bits - shift))
     else:
-        offset, scale, shift = b.signed(8), b.signed(16), b.between(0, 31)
+        # The datapath takes the low 8 bits of the offset.
+        offset, scale, shift = b.signed(16), b.signed(16), b.between(0, 31)
     b.fields("CDP.D_DATIN_OFFSET", DATIN_OFFSET=offset)
     b.fields("CDP.D_DATIN_SCALE", DATIN_SCALE=scale)
     b.fields("CDP.D_DATIN_SHIFTER", DATIN_SHIFTER=shift)
@@ -242,7 +243,7 @@ def program_cdp(b: Builder) -> tuple[str, ...]:
         offset, scale = b.sized(product - b.between(1, 8), 25), b.sized(scale_bits, 16)
         shift = max(0, min(63, product + scale_bits - 7 + b.between(-3, 1)))
     else:
-        offset, scale, shift = b.signed(25), b.signed(16), b.between(0, 63)
+        offset, scale, shift = b.signed(32), b.signed(16), b.between(0, 63)
     b.raw("CDP.D_DATOUT_OFFSET", offset)
     b.fields("CDP.D_DATOUT_SCALE", DATOUT_SCALE=scale)
     b.fields("CDP.D_DATOUT_SHIFTER", DATOUT_SHIFTER=shift)

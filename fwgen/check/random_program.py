@@ -74,6 +74,8 @@ class Builder:
     notes: list[str] = field(default_factory=list)
     # Scales and shifts fit the data, so that results neither vanish nor all saturate.
     sane: bool = True
+    # Values grow to the limits of the 32-bit stages.
+    big: bool = False
     _memory: dict[int, list[Bytes]] = field(default_factory=lambda: {DRAM: [], SRAM: []})
     _used: dict[str, int] = field(default_factory=dict)
     _since_wait: dict[str, int] = field(default_factory=dict)
@@ -214,6 +216,7 @@ def builder(config: str, seed: int) -> Builder:
     """A builder whose decisions follow from the seed alone."""
     b = Builder(CONFIGS[config], np.random.default_rng(seed))
     b.sane = b.chance(0.8)
+    b.big = b.chance(0.15)
     return b
 
 

@@ -152,7 +152,7 @@ def _program_x_operands(
     if b.sane:
         have = operand_bits if alu_memory else min(15, bits)
         operand = b.sized(have, 16)
-        shift = max(0, min(63, bits - have + b.between(-3, 0)))
+        shift = max(0, min(63, bits - have + (b.between(-1, 2) if b.big else b.between(-3, 0))))
     else:
         operand = b.signed(16)
         shift = b.between(0, 63) if b.chance(0.15) else b.between(0, 16)
@@ -167,10 +167,12 @@ def _program_x_operands(
         if mul_memory:
             scale_bits = operand_bits
         grow = b.between(-3, 4) if bits < 24 else b.between(-8, 0)
+        if b.big:
+            grow = min(scale_bits, 31 - bits + b.between(-1, 1))
         shift = max(0, scale_bits - grow) if mul else b.pick((0, 0, 1, 2, 3))
     else:
         operand = b.signed(16)
-        shift = b.between(0, 63) if b.chance(0.15) else b.between(0, 20)
+        shift = b.between(0, 255) if b.chance(0.15) else b.between(0, 20)
     b.fields(
         f"SDP.D_DP_{stage}_MUL_CFG",
         **{f"{stage}_MUL_SRC": int(mul_memory), f"{stage}_MUL_SHIFT_VALUE": shift},
@@ -199,7 +201,7 @@ def _program_ew_operands(
             shift = max(0, min(63, operand_bits + scale_bits - wanted))
         else:
             register = b.signed(32)
-            offset = b.signed(32) if b.chance(0.3) else b.signed(16)
+            offset = b.signed(32) if b.chance(0.6) else b.signed(16)
             scale = b.signed(16)
             shift = b.between(0, 63) if b.chance(0.15) else b.between(0, 20)
         b.raw(f"SDP.D_DP_EW_{name}_SRC_VALUE", register)
@@ -290,11 +292,11 @@ def program_lut(b: Builder, unit: str, bits: int) -> None:
     for index_bits in (6, 8):
         select = magnitude - index_bits + b.between(-2, 2)
         if b.chance(0.1):
-            select = b.signed(8 if unit == "SDP" else 6)
-        selects.append(max(-32, min(31, select)) if unit == "CDP" else select)
-    offset = b.between(-2, magnitude)
+            select = b.signed(8)
+        selects.append(select)
+    offset = b.between(-2, magnitude) if b.chance(0.8) else b.pick((0, 1))
     if b.chance(0.15):
-        offset = b.signed(8) if unit == "SDP" else b.between(-40, 36)
+        offset = b.signed(8)
     b.fields(
         f"{unit}.S_LUT_INFO",
         LUT_LE_INDEX_OFFSET=offset,
