@@ -156,26 +156,33 @@ static inline void plain_tile(unsigned pixel_count,
                               const struct conv_run *runs, size_t run_count,
                               const uint8_t *weights, int32_t *out)
 {
-    memset(out, 0, pixel_count * TILE_BLOCK * sizeof *out);
+    int32_t sums[4][TILE_BLOCK] = {{0}};
+
     for (size_t r = 0; r < run_count; r++) {
         size_t at = runs[r].offset;
         size_t end = at + runs[r].groups * 4u;
 
         for (; at < end; at += 4u, weights += 64) {
             int16_t w[2 * TILE_BLOCK];
+            int16_t even[TILE_BLOCK];
+            int16_t odd[TILE_BLOCK];
 
             memcpy(w, weights, sizeof w);
+            for (unsigned k = 0; k < TILE_BLOCK; k++) {
+                even[k] = w[2u * k];
+                odd[k] = w[2u * k + 1u];
+            }
             for (unsigned p = 0; p < pixel_count; p++) {
                 int16_t x[2];
-                int32_t *sums = out + p * TILE_BLOCK;
 
                 memcpy(x, pixels[p] + at, sizeof x);
                 for (unsigned k = 0; k < TILE_BLOCK; k++) {
-                    sums[k] += x[0] * w[2u * k] + x[1] * w[2u * k + 1u];
+                    sums[p][k] += x[0] * even[k] + x[1] * odd[k];
                 }
             }
         }
     }
+    memcpy(out, sums, pixel_count * TILE_BLOCK * sizeof *out);
 }
 
 static void plain_4(const uint8_t *const *pixels, const struct conv_run *runs,
