@@ -24,6 +24,7 @@
 struct ring {
     volatile uint32_t head;
     volatile uint32_t tail;
+    volatile bool held; /* full: the interrupt is off until the reader came */
     volatile uint8_t bytes[FWGEN_UART_RX_BUFFER];
 };
 
@@ -63,8 +64,59 @@ void fwgen_uart_wait(uint32_t ticks)
     (void)ulTaskNotifyTake(pdTRUE, (TickType_t)ticks);
 }
 
+static const struct fwgen_uart *uart_of(enum fwgen_uart_line line)
+{
+#if FWGEN_LINK_UART
+    if (line == FWGEN_LINE_CONSOLE) {
+        return &fwgen_console_uart;
+    }
+#else
+    (void)line;
+#endif
+    return &fwgen_link_uart;
+}
+
+/*
+ * Moves what the UART holds into the ring; true when the reader should look at
+ * it. A full ring leaves the byte where it is and turns the interrupt off: a
+ * UART that can hold its sender back (an emulated one) then loses nothing, and
+ * one that cannot tells of its overrun. Called in the interrupt, or with it
+ * masked.
+ */
+static bool collect(const struct fwgen_uart *uart, struct ring *ring)
+{
+    uint32_t room = FWGEN_UART_RX_BUFFER - (ring->head - ring->tail);
+    bool wake = false;
+    bool overrun = false;
+
+    /* First, so that a byte that comes after the last look interrupts again. */
+    uart->driver->acknowledge(uart);
+    while (room != 0u) {
+        const int byte = uart->driver->get(uart, &overrun);
+
+        if (byte < 0) {
+            break;
+        }
+        ring->bytes[ring->head & RING_MASK] = (uint8_t)byte;
+        ring->head = ring->head + 1u;
+        room--;
+        wake = wake || byte == 0 || byte == '\n' || byte == '\r' ||
+               room <= FWGEN_UART_RX_BUFFER / 2u;
+    }
+    if (room == 0u) {
+        fwgen_irq_disable(uart->rx_irq);
+        ring->held = true;
+        wake = true;
+    }
+    if (overrun) {
+        overruns = overruns + 1u;
+    }
+    return wake;
+}
+
 size_t fwgen_uart_read(enum fwgen_uart_line line, void *data, size_t length)
 {
+    const struct fwgen_uart *uart = uart_of(line);
     struct ring *ring = &rings[line];
     uint8_t *next = data;
     size_t count = 0;
@@ -72,6 +124,13 @@ size_t fwgen_uart_read(enum fwgen_uart_line line, void *data, size_t length)
     while (count < length && ring->head != ring->tail) {
         next[count++] = ring->bytes[ring->tail & RING_MASK];
         ring->tail = ring->tail + 1u;
+    }
+    if (ring->held && ring->head - ring->tail < FWGEN_UART_RX_BUFFER) {
+        taskENTER_CRITICAL();
+        ring->held = false;
+        fwgen_irq_enable(uart->rx_irq, uart->irq_priority);
+        (void)collect(uart, ring);
+        taskEXIT_CRITICAL();
     }
     return count;
 }
@@ -83,27 +142,9 @@ uint32_t fwgen_uart_overruns(void)
 
 static void receive(const struct fwgen_uart *uart, struct ring *ring)
 {
+    const bool wake = collect(uart, ring);
     BaseType_t woken = pdFALSE;
-    bool wake = false;
-    bool overrun = false;
-    int byte;
 
-    uart->driver->acknowledge(uart);
-    /* Bounded: a line cannot deliver faster than this loop for long. */
-    while ((byte = uart->driver->get(uart, &overrun)) >= 0) {
-        if (ring->head - ring->tail == FWGEN_UART_RX_BUFFER) {
-            overrun = true;
-            wake = true;
-            continue;
-        }
-        ring->bytes[ring->head & RING_MASK] = (uint8_t)byte;
-        ring->head = ring->head + 1u;
-        wake = wake || byte == 0 || byte == '\n' || byte == '\r' ||
-               ring->head - ring->tail >= FWGEN_UART_RX_BUFFER / 2u;
-    }
-    if (overrun) {
-        overruns = overruns + 1u;
-    }
     if (wake && reader != NULL) {
         vTaskNotifyGiveFromISR(reader, &woken);
         portYIELD_FROM_ISR(woken);

@@ -99,9 +99,10 @@
 #define FWGEN_LINK_UART 0
 #endif
 
-/* Bytes of the receive ring of each UART; a power of two. */
+/* Bytes of the receive ring of each UART; a power of two. It holds the longest
+ * frame, so that nothing is lost however fast an emulated line delivers one. */
 #ifndef FWGEN_UART_RX_BUFFER
-#define FWGEN_UART_RX_BUFFER 256
+#define FWGEN_UART_RX_BUFFER 2048
 #endif
 
 /* What the idle task does: FWGEN_IDLE_SPIN keeps virtual time right in
