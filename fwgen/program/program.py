@@ -34,8 +34,7 @@ class Buffer:
         size: bytes, not padded.
         alignment: bytes, at least 64 for what the accelerator touches.
         role: see Role.
-        data: contents (len == size) for CONSTANT; for INTERNAL the contents at
-            boot, where a model reads initial and computed bytes together; else None.
+        data: contents for CONSTANT (len == size), else None.
         first_step, last_step: first and last step (index of Program.steps) at
             which the contents matter. INPUT and OUTPUT live for the whole
             program: (-1, len(steps)).

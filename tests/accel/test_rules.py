@@ -387,22 +387,36 @@ def test_cpu_rules(changes: dict[str, Any], text: str) -> None:
     assert report.operations[-1].unit == "CPU"
 
 
-def test_tensor_rules() -> None:
+def tensor(direction: str, **changes: Any) -> NvdlaModel:
+    """The base with a changed description of its input or output."""
     model = base()
+    bound = tuple(
+        replace(t, desc=replace(t.desc, **changes)) if t.direction == direction else t
+        for t in model.bound
+    )
+    return replace(model, bound=bound)
 
-    def tensor(**changes: Any) -> NvdlaModel:
-        first = replace(model.bound[0], desc=replace(model.bound[0].desc, **changes))
-        return replace(model, bound=(first, *model.bound[1:]))
 
-    for changes, text in (
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
         ({"data_type": 2}, "float16"),
         ({"n": 2}, "batch is 2"),
         ({"strides": (2, 64, 512, 0, 0, 0, 0, 0)}, "2 bytes apart"),
-        ({"strides": (1, 8, 512, 0, 0, 0, 0, 0)}, "line stride 8"),
-        ({"size": 100}, "it needs 1024 bytes"),
-    ):
-        report = NVDLA.check(tensor(**changes), "nv_small")
-        assert text in report.reasons[0]
+        ({"h": 9, "strides": (1, 8, 512, 0, 0, 0, 0, 0)}, "line stride 8"),
+        ({"offset": 8}, "ends at byte 1032"),
+    ],
+)
+def test_tensor_rules(changes: dict[str, Any], text: str) -> None:
+    report = NVDLA.check(tensor("input", **changes), "nv_small")
+    assert text in report.reasons[0]
+
+
+def test_the_hardware_knows_the_strides_of_a_tensor() -> None:
+    wrong = tensor("output", strides=(1, 4, 16, 0, 0, 0, 0, 0), size=100)
+    output = NVDLA.lower(wrong, "nv_small").outputs()[0]
+    assert output.strides == (1, 32, 128)
+    assert output.size == 256
 
 
 def test_unknown_names_are_usage_errors() -> None:
