@@ -221,4 +221,8 @@ def apply(rules: tuple[AnyRule, ...], context: AnyContext) -> str | None:
 
 def text_of(unit: str, rule: Callable[..., object]) -> RuleText:
     """A rule for the documentation."""
-    return RuleText(unit, rule.__name__.removeprefix("rule_"), inspect.getdoc(rule) or "")
+    return RuleText(
+        unit,
+        rule.__name__.removeprefix("rule_").removesuffix("_reasons"),
+        inspect.getdoc(rule) or "",
+    )
