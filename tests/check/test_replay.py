@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from pathlib import Path
 
 import pytest
 
 from fwgen.check.replay import Case, find_cases, infer_config, replay, replay_many
+from fwgen.cli.main import run as run_cli
 from fwgen.errors import UsageError
 
 _SDP = """
@@ -177,3 +179,51 @@ def test_reference_matches_a_sample_of_vectors(testdata: Path) -> None:
     cases = find_cases([testdata / "nvdla" / "vectors"])[::9]
     failed = [r.name for r in replay_many(cases, model="reference") if not r.passed]
     assert failed == []
+
+
+def test_emulator_matches_a_sample_of_vectors(testdata: Path, model_library: Path) -> None:
+    cases = find_cases([testdata / "nvdla" / "vectors"])[::9]
+    failed = [r.reason for r in replay_many(cases, model_library) if not r.passed]
+    assert failed == []
+
+
+@pytest.mark.slow
+def test_emulator_matches_everything_published(testdata: Path, model_library: Path) -> None:
+    cases = find_cases([testdata / "nvdla" / "vectors", testdata / "nvdla" / "traces"])
+    failed = [
+        f"{r.config}/{r.name}: {r.reason}"
+        for r in replay_many(cases, model_library, jobs=2)
+        if not r.passed
+    ]
+    assert failed == []
+
+
+def test_emulator_gives_the_same_verdicts(tmp_path: Path, model_library: Path) -> None:
+    good = _case(tmp_path, _SDP + _START + _NOTIFY + _CHECK)
+    assert replay(good, "nv_small", model_library).passed
+    wrong = _case(tmp_path, _SDP + _START + _NOTIFY + "check_crc(done, 1, 0x80001000, 64, 1);\n")
+    assert "instead of 0x00000001" in replay(wrong, "nv_small", model_library).reason
+    silent = _case(tmp_path, _SDP + _NOTIFY + _CHECK)
+    assert "never came" in replay(silent, "nv_small", model_library).reason
+
+
+def test_command_line_exit_codes(
+    tmp_path: Path, model_library: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def run(*arguments: str) -> tuple[int, str]:
+        code = int(run_cli(["replay", *arguments]))
+        return code, capfd.readouterr().out
+
+    good = _case(tmp_path, _SDP + _START + _NOTIFY + _CHECK)
+    code, out = run(str(good))
+    assert (code, out) == (0, "PASS nv_small/copy: 64 bytes compared\n1 passed, 0 failed\n")
+    code, out = run(str(good), "--json", "--model", "reference")
+    assert code == 0
+    assert json.loads(out)["bytes_compared"] == 64
+    (good.parent / "other.cfg").write_text("check_nothing(never);\n")
+    code, out = run(str(tmp_path))
+    assert code == 1
+    assert out.endswith("1 passed, 1 failed\n")
+    assert run(str(good.parent / "other.cfg"))[0] == 3
+    assert run(str(tmp_path / "nothing"))[0] == 2
+    assert run(str(good), "--config", "nv_huge")[0] == 2
