@@ -115,6 +115,8 @@ def from_half(half: int) -> np.float32:
 
 
 def to_int8(value: np.float32) -> int:
+    if np.isnan(value):
+        return 0  # what the conversion of a NaN leaves in the low byte
     return math.trunc(float(np.clip(value, F32(-128), F32(127))))
 
 
