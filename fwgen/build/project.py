@@ -17,7 +17,7 @@ from fwgen.build.freertos import Kernel, find_kernel, kernel_digest
 from fwgen.build.options import BuildOptions
 from fwgen.build.result import BuildResult
 from fwgen.build.scons import HEAP_SYMBOLS, heap_error, run_scons
-from fwgen.build.size import SizeReport, read_pieces, size_report
+from fwgen.build.size import SizeReport, function_owners, read_pieces, size_report
 from fwgen.build.stack import StackReport, read_frames, read_functions, stack_report
 from fwgen.build.stamp import remove_stamp, request_hash, up_to_date, write_stamp
 from fwgen.build.toolchain import Toolchain, check_core, find_toolchain
@@ -146,13 +146,14 @@ def _write_reports(
 ) -> list[str]:
     """Write every artefact beside the ELF file; returns their names."""
     elf = directory / names.ELF
+    pieces = read_pieces((directory / names.MAP).read_text(encoding="utf-8", errors="replace"))
     sizes = size_report(
         image.sections,
-        read_pieces((directory / names.MAP).read_text(encoding="utf-8", errors="replace")),
+        pieces,
         [(memory.name, memory.base, memory.size) for memory in board.memories],
     )
     functions = read_functions(toolchain.tool("objdump"), elf, read_frames(directory / "obj"))
-    stacks = stack_report(functions, image, TASK_ENTRIES, _vectors(image))
+    stacks = stack_report(functions, image, TASK_ENTRIES, _vectors(image), function_owners(pieces))
     _check_stacks(stacks, options)
     produced = write_images(
         directory,

@@ -162,6 +162,17 @@ def read_pieces(map_text: str) -> dict[str, list[Piece]]:
     return pieces
 
 
+def function_owners(pieces: Mapping[str, Sequence[Piece]]) -> dict[str, str]:
+    """Function -> object file, for files compiled with one section per function."""
+    prefix = ".text."
+    return {
+        piece.name.removeprefix(prefix): piece.file
+        for parts in pieces.values()
+        for piece in parts
+        if piece.name.startswith(prefix)
+    }
+
+
 def component_of(piece: Piece, section: Section) -> str:
     """The component that a piece of an output section belongs to."""
     if section.name == ".stack":

@@ -25,20 +25,19 @@ EXCEPTION_FRAME = 32
 CONTEXT_FRAME = 32
 """Registers r4 to r11, which the kernel's port stores on a task's stack."""
 
+_UART_DRIVERS = (r"fwgen_uart_[a-z0-9]+",)
+
 INDIRECT_CALLS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (r"fwgen_cobs_encode", ("send_bytes()", "write_bytes()")),
-    (
-        r"fwgen_uart_\w+|fwgen_fault_begin|fwgen_console_open|listen|receive|\w+_rx_IRQHandler",
-        (r"fwgen_uart_[a-z0-9]+",),
-    ),
-    (r"fwgen_execute", ("fwgen_kernels",)),
-    (r"fwgen_link_answer", ("requests",)),
-    (r"fwgen_shell_line", ("commands",)),
-    (r"fwgen_accel\d_IRQHandler", (r"fwgen_\w+_driver@2",)),
-    (r"fwgen_accel\w*|engine_\w+|nvdla_\w+|recover", (r"fwgen_\w+_driver",)),
+    (r"drivers/uart.*|fault/.*|link/console.*", _UART_DRIVERS),
+    (r"link/cobs\.o:.*", ("send_bytes()",)),
+    (r"link/answer\.o:.*", ("requests",)),
+    (r"shell/.*", ("commands",)),
+    (r"exec/executor\.o:.*", ("fwgen_kernels",)),
+    (r"exec/.*:fwgen_accel\d_IRQHandler", (r"fwgen_\w+_driver@2",)),
+    (r"exec/.*", (r"fwgen_\w+_driver",)),
 )
-"""Caller (pattern) -> constant objects full of pointers (patterns) that it calls through;
-"object@n" is only the pointer with index n, "function()" a function."""
+"""File of the runtime and caller (pattern) -> constant objects full of pointers (patterns)
+that it calls through; "object@n" is only the pointer with index n, "function()" a function."""
 
 FINAL_FUNCTIONS = ("fwgen_assert_failed",)
 """Functions that do not return. Code below them repeats checks that end in them again,
@@ -201,18 +200,24 @@ def _register_count(operands: str) -> int:
     return count
 
 
-def resolve_indirect(functions: Mapping[int, Function], image: Image) -> list[str]:
-    """Add the calls through pointers; return the functions the table does not know."""
+def resolve_indirect(
+    functions: Mapping[int, Function], image: Image, owners: Mapping[str, str]
+) -> list[str]:
+    """Add the calls through pointers; return the functions the table does not know.
+
+    `owners` maps a function's name to its object file.
+    """
     unresolved = []
     for function in functions.values():
         if not function.indirect:
             continue
+        name = function.name.partition(".")[0]
+        file = owners.get(function.name, owners.get(name, "")).partition("rtos/")[2]
+        targets: set[int] | None = None
         for caller, objects in INDIRECT_CALLS:
-            if re.fullmatch(caller, function.name.partition(".")[0]):
+            if re.fullmatch(caller, f"{file}:{name}"):
                 targets = _targets(objects, functions, image)
                 break
-        else:
-            targets = None
         if targets is None:
             unresolved.append(function.name)
         else:
@@ -310,6 +315,7 @@ def stack_report(
     image: Image,
     task_entries: Iterable[str],
     vectors: Iterable[int],
+    owners: Mapping[str, str],
 ) -> StackReport:
     """Bounds of all entries.
 
@@ -319,11 +325,12 @@ def stack_report(
         task_entries: names of functions that tasks start with; absent ones are
             left out.
         vectors: addresses in the vector table, the first being Reset_Handler.
+        owners: function -> its object file.
 
     Raises:
         TaskError: a function can call itself.
     """
-    unresolved = resolve_indirect(functions, image)
+    unresolved = resolve_indirect(functions, image, owners)
     by_name = {function.name: address for address, function in functions.items()}
     tasks = [by_name[name] for name in task_entries if name in by_name]
     handlers = [address & ~1 for address in vectors if address & ~1 in functions]
