@@ -7,6 +7,7 @@
 #include "task.h"
 
 #include "fwgen_accel.h"
+#include "fwgen_app.h"
 #include "fwgen_config_defaults.h"
 #include "fwgen_console.h"
 #include "fwgen_link.h"
@@ -16,6 +17,10 @@
      configSUPPORT_DYNAMIC_ALLOCATION != 0)
 #error "the runtime is for static allocation only"
 #endif
+
+__attribute__((weak)) void fwgen_app_start(void)
+{
+}
 
 int main(void)
 {
@@ -33,6 +38,7 @@ int main(void)
 #if FWGEN_LINK
     fwgen_link_start();
 #endif
+    fwgen_app_start();
     vTaskStartScheduler();
     configASSERT(0); /* the scheduler returns only when it cannot start */
     return 1;

@@ -15,10 +15,10 @@
 
 #define TASKS_MAX 32u
 
-#define INFO_PROFILE 0x01u
-#define INFO_SHELL 0x02u
-#define INFO_CANARIES 0x04u
-#define INFO_TEST_BUILD 0x08u
+/* Bit 0 profile, 1 shell, 2 canaries, 3 test build. */
+#define INFO_FLAGS                                                             \
+    (FWGEN_PROFILE * 1u + FWGEN_SHELL * 2u + FWGEN_CANARIES * 4u +             \
+     FWGEN_TEST_BUILD * 8u)
 
 /* ---- bytes ---- */
 
@@ -119,10 +119,7 @@ static enum fwgen_result answer_info(const struct exchange *exchange)
     fwgen_put8(out, FWGEN_LINK_VERSION);
     fwgen_put8(out, fwgen_model_count);
     fwgen_put8(out, fwgen_accelerator_count);
-    fwgen_put8(out, (FWGEN_PROFILE ? INFO_PROFILE : 0u) |
-                        (FWGEN_SHELL ? INFO_SHELL : 0u) |
-                        (FWGEN_CANARIES ? INFO_CANARIES : 0u) |
-                        (FWGEN_TEST_BUILD ? INFO_TEST_BUILD : 0u));
+    fwgen_put8(out, INFO_FLAGS);
     fwgen_put16(out, FWGEN_LINK_PAYLOAD);
     fwgen_put16(out, 0);
     fwgen_put_bytes(out, fwgen_build_id, 16);

@@ -245,3 +245,8 @@ def test_shell_and_frames_on_one_line(boot: Boot) -> None:
     tasks = target.request(TASKS).payload
     names = re.findall(rb"dla0|link|IDLE", tasks)
     assert struct.unpack("<H", tasks[:2]) == (3,) and sorted(names) == [b"IDLE", b"dla0", b"link"]
+
+
+def test_client_of_the_interface(boot: Boot) -> None:
+    target = boot("FIXTURE_API=1", "FWGEN_TEST_BUILD=0")
+    assert "client: all as documented" in target.wait_text("client: end")
