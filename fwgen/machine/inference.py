@@ -14,7 +14,7 @@ import numpy as np
 from fwgen.errors import UsageError
 from fwgen.machine import tensors
 from fwgen.machine.events import GuestError, OperationEvent
-from fwgen.machine.link import Info, Link, ModelInfo, RunInfo, TensorInfo
+from fwgen.machine.link import Info, Link, LinkError, ModelInfo, RunInfo, TensorInfo
 from fwgen.machine.session import QemuSession
 
 FIRST_DIFFERENCES = 8
@@ -167,7 +167,10 @@ class Target:
             first_error = len(self.session.guest_errors)
             # An emulated line loses nothing; asking again would only queue up.
             patience = self.session.limit if self.session.limit is not None else 86400.0
-        run = self.link.run(self.model.index, timeout_ms=timeout_ms, patience=patience)
+        try:
+            run = self.link.run(self.model.index, timeout_ms=timeout_ms, patience=patience)
+        except LinkError as error:
+            raise self._explained(error, first_error) from None
         operations: tuple[OperationEvent, ...] = ()
         errors: tuple[GuestError, ...] = ()
         if self.session is not None:
@@ -186,6 +189,18 @@ class Target:
                 for i, data in sorted(expected.items())
             ),
         )
+
+    def _explained(self, error: LinkError, first_error: int) -> LinkError:
+        """A failed inference, with what the emulator saw the firmware do wrong."""
+        if self.session is None:
+            return error
+        self.session.update_events()
+        seen = self.session.guest_errors[first_error:]
+        lines = [f"{e.accelerator}: guest error: {e.message}" for e in seen[:5]]
+        if not lines:
+            return error
+        text = "\n".join((error.message, *lines))
+        return LinkError(text, error.status, error.payload, where=error.where)
 
     def output_array(self, inference: Inference, index: int = 0) -> tensors.Array:
         """An output as an NCHW array."""

@@ -37,6 +37,7 @@ FAULT_EXITS = {
 }
 # On a socket no byte is lost: resending only helps when a frame met garbage.
 _ANSWER_SECONDS = 20.0
+_MODULE = "fwgen device module: "
 _BOOT_ATTEMPT_SECONDS = 1.0
 
 T = TypeVar("T")
@@ -243,6 +244,7 @@ class QemuSession:
 
         Raises:
             TaskError: the firmware printed a fault report, or ended with a code.
+            UsageError: the device module refused its options or this QEMU.
             DeviceError: QEMU died, or nothing answers.
             RunTimeout: the limit of wall-clock time ran out.
         """
@@ -348,6 +350,13 @@ class QemuSession:
             return TaskError(
                 self._with_tail(f"the firmware ended QEMU after {FAULT_EXITS[code]}"),
                 where=str(self.elf),
+            )
+        refusals = [line for line in self.process.output() if line.startswith(_MODULE)]
+        if refusals:
+            return UsageError(
+                "the device module refused: " + refusals[0].removeprefix(_MODULE),
+                where=str(self.qemu.path),
+                hints=("docs/emulator.md lists the options and faults.",),
             )
         how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
         output = self.process.output()

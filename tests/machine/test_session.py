@@ -201,7 +201,7 @@ def test_wrong_options(
     bare_program: Program, toy_module: Path, changes: dict[str, object], message: str
 ):
     session = QemuSession(bare_program(1), an385(toy(**changes)), module=toy_module, limit=20)
-    with session, pytest.raises(DeviceError) as caught:
+    with session, pytest.raises(UsageError, match="the device module refused") as caught:
         session.wait_ready()
     assert message in str(caught.value)
 
@@ -231,7 +231,7 @@ def test_missing_symbol_is_named(
 ):
     monkeypatch.setenv("FWGEN_QEMU_HIDE_SYMBOL", "qemu_set_irq")
     session = QemuSession(bare_program(1), an385(), module=toy_module, limit=20)
-    with session, pytest.raises(DeviceError, match="does not export qemu_set_irq; it must be"):
+    with session, pytest.raises(UsageError, match="does not export qemu_set_irq; it must be"):
         session.wait_ready()
 
 
