@@ -18,7 +18,7 @@ __extension__ typedef __int128 nvdla_wide;
  */
 #if defined(__x86_64__) && defined(__linux__) && !defined(FWGEN_NO_CLONES)
 #define NVDLA_CLONES                                                           \
-    __attribute__((target_clones("arch=skylake-avx512", "avx2", "default")))
+    __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #else
 #define NVDLA_CLONES
 #endif

@@ -146,6 +146,31 @@ static size_t element_of(const struct conv *conv, uint32_t row, uint32_t column)
     return row * whole + (size_t)column * conv->pixel_elements;
 }
 
+/* `count` weights of one kernel from `element` on. */
+static void pack_bytes(uint8_t *lane, size_t element, size_t per_group,
+                       size_t group_step, const uint8_t *from, uint32_t count)
+{
+    uint32_t i = 0;
+
+    while (i < count) {
+        uint8_t *to = lane + element / per_group * group_step;
+
+        if (per_group == 2u) {
+            int16_t wide = (int8_t)from[i];
+
+            memcpy(to + element % 2u * 2u, &wide, sizeof wide);
+        } else if (element % 4u == 0 && count - i >= 4u) {
+            memcpy(to, from + i, 4);
+            element += 3u;
+            i += 3u;
+        } else {
+            to[element % 4u] = from[i];
+        }
+        element++;
+        i++;
+    }
+}
+
 static void pack_kernel(struct conv *conv, uint32_t kernel, uint32_t row,
                         uint32_t column, uint8_t *lane, size_t group_step)
 {
@@ -158,17 +183,8 @@ static void pack_kernel(struct conv *conv, uint32_t kernel, uint32_t row,
         const uint8_t *from =
             stored_at(conv, kernel, row, column, channel, &count);
 
-        for (uint32_t i = 0; i < count; i++, element++) {
-            uint8_t *to = lane + element / per_group * group_step;
-
-            if (per_group == 4u) {
-                to[element % 4u] = from[i];
-            } else {
-                int16_t wide = (int8_t)from[i];
-
-                memcpy(to + element % 2u * 2u, &wide, sizeof wide);
-            }
-        }
+        pack_bytes(lane, element, per_group, group_step, from, count);
+        element += count;
         channel += count;
     }
 }
