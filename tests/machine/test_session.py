@@ -382,6 +382,22 @@ def test_real_models(bare_program: Program):
     assert session.summaries[0].accelerator == "dla0"
 
 
+@pytest.mark.parametrize("icount", [5, None])
+@pytest.mark.parametrize(("config", "seed"), [("nv_small", 7919), ("nv_large", 15838)])
+def test_random_accesses_harm_nobody(
+    bare_program: Program, config: str, seed: int, icount: int | None
+):
+    """The real models, random register programs, with and without the worker thread."""
+    device = AcceleratorDevice("dla0", "nvdla", config, 0x50000000, 29, dma=(RAM,))
+    elf = bare_program(9, SEED=seed, ROUNDS=60_000)
+    session = QemuSession(elf, an385(device, icount=icount), limit=60)
+    assert finish(session) == 0
+    (summary,) = session.summaries
+    assert summary.accesses == 60_000
+    assert summary.guest_errors > 1000
+    assert len(session.guest_errors) == 1000  # the stream is bounded, the count is not
+
+
 def test_emulator_is_built_once(monkeypatch: pytest.MonkeyPatch):
     first = emulator_build.qemu_module_path()
     monkeypatch.setattr(emulator_build, "_build", None)  # a second build would fail
