@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fwgen.check.memory_file import TraceError
 from fwgen.check.targets import CONFIGURATIONS, Bytes, Target, open_target
 from fwgen.check.trace import (
     CheckCrc,
@@ -34,7 +35,6 @@ from fwgen.check.trace import (
     SyncNotify,
     SyncWait,
     Trace,
-    TraceError,
     interrupt_name,
     read_trace,
 )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fwgen.check.memory_file import TraceError, read_dat
 from fwgen.check.trace import (
     CheckCrc,
     CheckFile,
@@ -17,8 +18,6 @@ from fwgen.check.trace import (
     RegWrite,
     Space,
     SyncWait,
-    TraceError,
-    read_dat,
     read_trace,
 )
 from fwgen.errors import ExitCode

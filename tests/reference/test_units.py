@@ -299,3 +299,15 @@ def test_lut_access_saturates_at_the_last_entry() -> None:
     bench.write(SDP__S_LUT_ACCESS_CFG=63)
     port = offset_of("SDP.S_LUT_ACCESS_DATA")
     assert [bench.model.read(port) for _ in range(3)] == [5, 7, 7]
+
+
+def test_corrupt_sizes_and_addresses_end_in_the_references_own_errors() -> None:
+    bench = Bench()
+    with pytest.raises(ReferenceGuestError, match="no memory"):
+        _sdp(bench, SDP_RDMA__D_SRC_BASE_ADDR_HIGH=0xFFFFFFFF)
+    bench = Bench()
+    with pytest.raises(ReferenceUnsupported, match="elements"):
+        _sdp(
+            bench, channels=8192, SDP_RDMA__D_DATA_CUBE_WIDTH=8191, SDP__D_DATA_CUBE_WIDTH=8191,
+            SDP_RDMA__D_DATA_CUBE_HEIGHT=8191, SDP__D_DATA_CUBE_HEIGHT=8191,
+        )  # fmt: skip

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fwgen.reference.nvdla.configs import Config
-from fwgen.reference.nvdla.cubes import Cube
+from fwgen.reference.nvdla.cubes import Cube, check_address, check_size
 from fwgen.reference.nvdla.memory import Memory, ReferenceGuestError, ReferenceUnsupported
 from fwgen.reference.nvdla.regfile import Group
 from fwgen.reference.nvdla.rounding import Ints, limits, round_shift, saturate
@@ -120,6 +120,8 @@ def _image_input(units: ConvUnits, memory: Memory) -> Ints:
         raise ReferenceGuestError(f"CDMA: {channels} channels for pixel format {code}")
     width = cdma["D_DATAIN_SIZE_0.DATAIN_WIDTH"] + 1
     height = cdma["D_DATAIN_SIZE_0.DATAIN_HEIGHT"] + 1
+    check_size(width * height * channels)
+    check_address(cdma.address("D_DAIN_ADDR", "_0"))
     skip = cdma["D_PIXEL_OFFSET.PIXEL_X_OFFSET"]
     y = np.arange(height, dtype=np.int64)[:, None, None] * cdma["D_LINE_STRIDE"]
     x = (np.arange(width, dtype=np.int64)[None, :, None] + skip) * len(order)
@@ -160,6 +162,8 @@ def _weights(units: ConvUnits, config: Config, memory: Memory, extension: int) -
     size = cdma["D_WEIGHT_BYTES"]
     if size < total:
         raise ReferenceGuestError(f"CDMA: WEIGHT_BYTES {size} for {total} weights")
+    check_size(total)
+    check_address(cdma.address("D_WEIGHT_ADDR"))
     addresses = cdma.address("D_WEIGHT_ADDR") + np.arange(total, dtype=np.int64)
     space = 0 if cdma["D_WEIGHT_RAM_TYPE.WEIGHT_RAM_TYPE"] else 1
     stream = memory.gather(space, addresses).view(np.int8).astype(np.int64)
@@ -197,8 +201,10 @@ def _feature_sums(units: ConvUnits, x: Ints, weights: Ints, size: tuple[int, int
     dx = csc["D_DILATION_EXT.X_DILATION_EXT"] + 1
     dy = csc["D_DILATION_EXT.Y_DILATION_EXT"] + 1
     left, top = csc["D_ZERO_PADDING.PAD_LEFT"], csc["D_ZERO_PADDING.PAD_TOP"]
+    check_size(out_h * out_w * max(kernels, channels))
     need_w = (out_w - 1) * sx + (columns - 1) * dx + 1
     need_h = (out_h - 1) * sy + (rows - 1) * dy + 1
+    check_size((left + max(need_w, x.shape[1])) * (top + max(need_h, x.shape[0])) * channels)
     padded = np.pad(
         x,
         (
@@ -235,7 +241,9 @@ def _image_sums(units: ConvUnits, rows_in: Ints, weights: Ints, size: tuple[int,
     top = csc["D_ZERO_PADDING.PAD_TOP"]
     if (out_w - 1) * step + taps > rows_in.shape[1]:
         raise ReferenceGuestError("CSC: image window beyond the padded row")
+    check_size(out_h * out_w * max(kernels, taps))
     need_h = (out_h - 1) * sy + (rows - 1) * dy + 1
+    check_size((top + max(need_h, rows_in.shape[0])) * rows_in.shape[1])
     padded = np.pad(
         rows_in,
         ((top, max(0, need_h - top - rows_in.shape[0])), (0, 0)),

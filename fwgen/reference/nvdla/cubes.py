@@ -12,8 +12,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fwgen.reference.nvdla.memory import Memory
+from fwgen.reference.nvdla.memory import Memory, ReferenceGuestError, ReferenceUnsupported
 from fwgen.reference.nvdla.rounding import Ints
+
+# No published layer comes near; corrupt sizes would ask for gigabytes.
+_MAX_ELEMENTS = 1 << 27
+
+
+def check_size(elements: int) -> None:
+    """Raise ReferenceUnsupported for more elements than the reference can hold."""
+    if elements > _MAX_ELEMENTS:
+        raise ReferenceUnsupported(f"{elements} elements in one operation")
+
+
+def check_address(base: int) -> None:
+    """Raise ReferenceGuestError for an address whose arithmetic would leave int64."""
+    if base >= 1 << 62:
+        raise ReferenceGuestError(f"no memory at 0x{base:x}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +51,14 @@ class Cube:
         return -(-self.channels // self.atom)
 
     def addresses(self) -> Ints:
-        """Byte address of each element's first byte, shape (S, H, W, A)."""
+        """Byte address of each element's first byte, shape (S, H, W, A).
+
+        Raises:
+            ReferenceGuestError: the addresses leave 62 bits.
+            ReferenceUnsupported: more elements than the reference can hold.
+        """
+        check_size(self.surfaces * self.height * self.width * self.atom)
+        check_address(self.base)
         s = np.arange(self.surfaces, dtype=np.int64)[:, None, None, None]
         y = np.arange(self.height, dtype=np.int64)[None, :, None, None]
         x = np.arange(self.width, dtype=np.int64)[None, None, :, None]

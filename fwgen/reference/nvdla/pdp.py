@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fwgen.reference.nvdla.configs import Config
-from fwgen.reference.nvdla.cubes import Cube
+from fwgen.reference.nvdla.cubes import Cube, check_size
 from fwgen.reference.nvdla.memory import Memory, ReferenceGuestError, ReferenceUnsupported
 from fwgen.reference.nvdla.regfile import Group
 from fwgen.reference.nvdla.rounding import Ints, round_shift, wrap
@@ -169,6 +169,7 @@ def pool(x: Ints, pdp: Group) -> Ints:
         pdp["D_POOLING_PADDING_CFG.PAD_LEFT"],
         pdp["D_POOLING_PADDING_CFG.PAD_TOP"],
     )
+    check_size(x.shape[0] * x.shape[3] * out_width * out_height)
     parts = _parts(pdp, width, out_width, kw, sx, left)
     if sum(part.out_width for part in parts) != out_width:
         raise ReferenceGuestError("PDP: the parts do not add up to the output width")

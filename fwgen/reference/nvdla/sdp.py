@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fwgen.reference.nvdla.configs import Config
-from fwgen.reference.nvdla.cubes import Cube, read_integers, used_channels
+from fwgen.reference.nvdla.cubes import Cube, check_address, read_integers, used_channels
 from fwgen.reference.nvdla.lut import LutSettings, sdp_lookup
 from fwgen.reference.nvdla.memory import Memory, ReferenceGuestError, ReferenceUnsupported
 from fwgen.reference.nvdla.regfile import Group
@@ -115,6 +115,7 @@ def _memory_operands(rdma: Group, stage: str, config: Config, memory: Memory) ->
             element_bytes=parts * size,
         ).addresses()
     else:
+        check_address(base)
         surfaces = -(-channels // config.atom)
         index = np.arange(surfaces * config.atom, dtype=np.int64)
         addresses = (base + index * parts * size).reshape(surfaces, 1, 1, config.atom)
