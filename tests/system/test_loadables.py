@@ -1,0 +1,95 @@
+"""Every published loadable: built, booted in QEMU on two boards, every output byte compared.
+
+The goldens are those of NVIDIA's own software (see the reference data); three
+inferences per boot let the register groups alternate, also for units that
+run an odd number of operations.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from itertools import count
+from pathlib import Path
+
+import pytest
+from fwgen.emulate import RunOptions, open_build, run_build
+from fwgen.errors import ExitCode, FwgenError, ModelError
+from fwgen.pipeline import build_model
+
+ROOT = Path(__file__).resolve().parents[2]
+LOADABLES = Path(os.environ.get("FWGEN_TESTDATA", ROOT.parent / "shared")) / "nvdla" / "loadables"
+
+BOARDS = {
+    "nv_small": ["mps2-an385", "mps2-an386", "mps2-an500", "mps3-an547"],
+    "nv_large": ["mps3-an547-nv-large", "mps2-an500-nv-large"],
+}
+INFERENCES = 3
+
+
+def _cases() -> tuple[list[tuple[Path, str]], list[Path]]:
+    """(facts file, board) to run, and the facts files of what must be refused.
+
+    Each case meets two boards; all boards of a configuration take turns.
+    """
+    run: list[tuple[Path, str]] = []
+    refuse: list[Path] = []
+    turns = {config: count() for config in BOARDS}
+    for path in sorted(LOADABLES.glob("*.json")):
+        facts = json.loads(path.read_text())
+        if facts.get("expect") == "refuse":
+            refuse.append(path)
+            continue
+        boards = BOARDS[facts["config"]]
+        run += [(path, boards[next(turns[facts["config"]]) % len(boards)]) for _ in range(2)]
+    return run, refuse
+
+
+RUN, REFUSE = _cases()
+
+
+def _files(facts: dict[str, object], kind: str) -> dict[str, Path]:
+    entries = facts[kind]
+    assert isinstance(entries, list)
+    return {str(e["bind_id"]): LOADABLES / e["file"] for e in entries if e["file"]}
+
+
+@pytest.mark.qemu
+@pytest.mark.usefixtures("testdata")
+@pytest.mark.parametrize(("case", "board"), RUN, ids=[f"{c.stem}-{b}" for c, b in RUN])
+def test_outputs_are_the_hardwares_bytes(case: Path, board: str, tmp_path: Path) -> None:
+    facts = json.loads(case.read_text())
+    expected = _files(facts, "outputs")
+    golden_bytes = sum(path.stat().st_size for path in expected.values())
+    build_model(LOADABLES / facts["file"], board, tmp_path / "build")
+    report = run_build(
+        open_build(tmp_path / "build"),
+        RunOptions(inputs=_files(facts, "inputs"), expected=expected, repeats=INFERENCES),
+    )
+    assert [c for i in report.inferences for c in i.comparisons if not c.equal] == []
+    assert [e.message for i in report.inferences for e in i.guest_errors] == []
+    assert report.passed
+    assert golden_bytes > 0
+    assert report.bytes_compared == INFERENCES * golden_bytes
+
+
+@pytest.mark.usefixtures("testdata")
+@pytest.mark.parametrize("case", REFUSE, ids=[c.stem for c in REFUSE])
+@pytest.mark.parametrize("board", [name for names in BOARDS.values() for name in names])
+def test_what_no_board_can_run_is_refused(case: Path, board: str, tmp_path: Path) -> None:
+    facts = json.loads(case.read_text())
+    with pytest.raises(ModelError) as caught:
+        build_model(LOADABLES / facts["file"], board, tmp_path / "build")
+    assert caught.value.exit_code == ExitCode.MODEL
+    assert not (tmp_path / "build").exists()
+
+
+@pytest.mark.usefixtures("testdata")
+@pytest.mark.parametrize("case", [c for c, _ in RUN[::2]], ids=lambda c: c.stem)
+def test_the_other_configuration_is_refused(case: Path, tmp_path: Path) -> None:
+    facts = json.loads(case.read_text())
+    other = "nv_large" if facts["config"] == "nv_small" else "nv_small"
+    with pytest.raises(FwgenError, match=facts["config"]) as caught:
+        build_model(LOADABLES / facts["file"], BOARDS[other][0], tmp_path / "build")
+    assert caught.value.exit_code == ExitCode.MODEL
+    assert other in str(caught.value)
