@@ -35,7 +35,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("environment")
     run(sys.executable, "-m", "venv", folder, cwd=folder)
-    run(folder / "bin/pip", "install", "--quiet", wheel, cwd=folder)
+    run(folder / "bin/pip", "install", "--quiet", "--no-compile", wheel, cwd=folder)
     return folder
 
 
@@ -67,3 +67,11 @@ def test_works_from_an_empty_directory(environment: Path, tmp_path: Path) -> Non
     assert run(fwgen, "--version", cwd=tmp_path) == f"fwgen {__version__}\n"
     assert "mps2-an385" in run(fwgen, "boards", "list", cwd=tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.qemu
+def test_builds_and_runs_from_an_empty_directory(environment: Path, tmp_path: Path) -> None:
+    """Templates, runtime, boards, emulator and example all come out of the wheel."""
+    text = run(environment / "bin/fwgen", "demo", "--images", "2", cwd=tmp_path)
+    assert "PASS: 32 output bytes compared" in text
+    assert [path.name for path in tmp_path.iterdir()] == ["build"]
