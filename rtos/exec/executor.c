@@ -6,7 +6,9 @@
  * they are nearly all of the work. Nothing here knows an accelerator family.
  *
  * Invariants: a program is never read beyond program_words; each wait is
- * bounded by its own timeout and by the run's; the parity word changes only at
+ * bounded by its own timeout and by the run's; a group that is about to be
+ * programmed is not running, so a status bit that it has then is a repetition
+ * of one that was waited for, and is dropped; the parity word changes only at
  * END, so a run that fails leaves it for the driver's recover().
  */
 #include "fwgen_driver.h"
@@ -35,6 +37,26 @@ static uint32_t swap(uint32_t mask, uint32_t parity)
     uint32_t differ = (mask ^ (mask >> 1)) & parity;
 
     return mask ^ (differ | (differ << 1));
+}
+
+/* `pair << 1 | group` of a GROUP command, with the group that the hardware
+ * will use: the pair's parity is bit 2 * pair of the word. This is also the
+ * number of the group's status bit. */
+static inline uint32_t actual_group(const struct fwgen_engine *engine,
+                                    uint32_t small)
+{
+    small &= 0x1fu;
+    return small ^ ((engine->parity >> (small & 0x1eu)) & 1u);
+}
+
+/* Drops status bits that have been reported. */
+static inline void forget(struct fwgen_engine *engine, uint32_t bits)
+{
+    if ((engine->status & bits) != 0u) {
+        taskENTER_CRITICAL();
+        engine->status &= ~bits;
+        taskEXIT_CRITICAL();
+    }
 }
 
 TickType_t fwgen_ms_to_ticks(uint32_t ms)
@@ -106,9 +128,7 @@ static enum fwgen_result wait_for(struct fwgen_engine *engine, uint32_t mask,
             (void)ulTaskNotifyTake(pdTRUE, limit - elapsed);
         } while ((engine->status & mask) != mask);
     }
-    taskENTER_CRITICAL();
-    engine->status &= ~mask;
-    taskEXIT_CRITICAL();
+    forget(engine, mask);
     fwgen_cpu_barrier();
     return FWGEN_OK;
 }
@@ -220,10 +240,9 @@ static enum fwgen_result play(struct fwgen_engine *engine,
             fwgen_reg_write(reg, small);
             break;
         case FWGEN_OP_GROUP:
-            /* small is pair << 1 | group, and the pair's parity is bit 2 * pair
-             * of the word: small with its lowest bit cleared. */
-            fwgen_reg_write(reg,
-                            (small ^ (engine->parity >> (small & 0x1eu))) & 1u);
+            small = actual_group(engine, small);
+            fwgen_reg_write(reg, small & 1u);
+            forget(engine, 1u << small);
             break;
         case FWGEN_OP_WAIT: {
             TickType_t limit = engine->wait_ticks;

@@ -247,6 +247,30 @@ def test_contradictions_are_errors(harness: Harness, words: list[int]) -> None:
     assert harness.run(words + ([] if words[0] >> 28 == 9 else end())) == PROGRAM
 
 
+def test_a_repeated_interrupt_does_not_end_the_next_wait(harness: Harness) -> None:
+    """The same done bit twice: the second one comes after its wait is over."""
+    once = group(0, 0) + put(0x9038, 1) + wait(1)
+    deliveries = []
+
+    def deliver(ticks: int) -> int:
+        deliveries.append(ticks)
+        harness.library.harness_deliver(1)
+        return 1
+
+    harness.on_wait = deliver
+
+    def again(offset: int, value: int) -> None:
+        if offset == 0x9FF0:  # between the operations
+            harness.library.harness_deliver(1)
+
+    harness.on_write = again
+    assert harness.run(once + put(0x9FF0, 1) + once + end(1)) == OK
+    assert len(deliveries) == 2
+    # the unit's next group is the other one, and so is its bit
+    harness.on_wait = lambda ticks: ticks
+    assert harness.run(put(0x9FF0, 1) + once + end(1)) == TIMEOUT
+
+
 def test_timeout_tells_the_operation_and_keeps_the_parity(harness: Harness) -> None:
     program = mark(0) + put(0x9038, 1) + mark(7) + wait(3, 20) + end(1)
     assert harness.run(end(1)) == OK
