@@ -16,6 +16,7 @@ from fwgen.build.elf import Section
 COMPONENTS = (
     "kernel",
     "startup",
+    "fault report",
     "driver + executor",
     "kernels",
     "link + shell",
@@ -33,7 +34,7 @@ COMPONENTS = (
 _FOLDERS = (
     ("obj/kernel/", "kernel"),
     ("obj/rtos/startup/", "startup"),
-    ("obj/rtos/fault/", "startup"),
+    ("obj/rtos/fault/", "fault report"),
     ("obj/src/vectors.", "startup"),
     ("obj/src/board.", "startup"),
     ("obj/rtos/drivers/uart", "link + shell"),
