@@ -24,10 +24,11 @@
 #include "model.h"
 
 #define MEMORY_SIZE 0x10000u
-#define MAX_MACS ((uint64_t)1 << 16)
-#define MAX_ELEMENTS ((uint64_t)1 << 12)
+#define MAX_MACS ((uint64_t)1 << 15)
+#define MAX_ELEMENTS ((uint64_t)1 << 11)
 #define MAX_BYTES ((size_t)1 << 17)
 #define MAX_JOBS 24u
+#define CONFIGS 6u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -104,36 +105,57 @@ static void play(struct accel_model *model, struct input *input,
     nvdla_family.advance(model, UINT64_MAX);
 }
 
+static uint8_t *dram, *sram;
+
+/*
+ * A model as after creation, with zero-filled memory. Models are made once;
+ * copying a kept image back costs a tenth of making one.
+ */
+static struct accel_model *fresh_model(uint32_t config)
+{
+    static struct flat_memory *memory;
+    static struct accel_model *models[CONFIGS];
+    static struct accel_model *images[CONFIGS];
+
+    if (memory == NULL) {
+        memory = flat_memory_create();
+        dram = flat_memory_add(memory, ACCEL_DRAM, 0, MEMORY_SIZE);
+        sram = flat_memory_add(memory, ACCEL_SRAM, 0, MEMORY_SIZE);
+    }
+    if (models[config] == NULL) {
+        struct accel_host host = flat_memory_host(memory);
+        char error[200];
+
+        models[config] = nvdla_family.create(nvdla_family.configs()[config],
+                                             &host, error, sizeof error);
+        images[config] = malloc(sizeof *images[config]);
+        if (models[config] == NULL || images[config] == NULL) {
+            abort();
+        }
+        nvdla_model_limit(models[config], MAX_MACS, MAX_ELEMENTS, MAX_BYTES);
+        memcpy(images[config], models[config], sizeof *images[config]);
+    }
+    memset(dram, 0, MEMORY_SIZE);
+    memset(sram, 0, MEMORY_SIZE);
+    memcpy(models[config], images[config], sizeof *models[config]);
+    return models[config];
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const faults[] = {
         "irq-lost:*",   "irq-late:*:50", "irq-twice:*",    "irq-spurious:*",
         "stuck-busy:1", "dma-error:1",   "bit-flip:*:100", NULL};
     struct input input = {data, size};
-    uint32_t config = take(&input, 1) % 6u;
+    uint32_t config = take(&input, 1) % CONFIGS;
     uint32_t fault = take(&input, 1) % 16u;
-    struct flat_memory *memory = flat_memory_create();
-    uint8_t *dram = flat_memory_add(memory, ACCEL_DRAM, 0, MEMORY_SIZE);
-    struct accel_host host = flat_memory_host(memory);
+    struct accel_model *model = fresh_model(config);
     char error[200];
-    struct accel_model *model;
 
-    if (dram == NULL ||
-        flat_memory_add(memory, ACCEL_SRAM, 0, MEMORY_SIZE) == NULL) {
-        abort();
-    }
-    model = nvdla_family.create(nvdla_family.configs()[config], &host, error,
-                                sizeof error);
-    if (model == NULL) {
-        abort();
-    }
-    nvdla_model_limit(model, MAX_MACS, MAX_ELEMENTS, MAX_BYTES);
     if (fault < 8u && faults[fault] != NULL &&
         !nvdla_family.fault(model, faults[fault], error, sizeof error)) {
         abort();
     }
     play(model, &input, dram);
-    nvdla_family.destroy(model);
-    flat_memory_destroy(memory);
     return 0;
 }
