@@ -24,7 +24,7 @@ from fwgen.build.toolchain import Toolchain, check_core, find_toolchain
 from fwgen.codegen.context import ModelPlan, ProjectContext, project_context
 from fwgen.codegen.render import render_project
 from fwgen.codegen.tree import write_tree
-from fwgen.errors import FwgenError, TaskError
+from fwgen.errors import TaskError, UsageError
 from fwgen.resources import resource_dir
 
 TASK_ENTRIES = ("engine_task", "link_task", "prvIdleTask")
@@ -55,26 +55,34 @@ def build_image(
     check_core(toolchain, board.cpu.core)
     context = project_context(plans, board, options)
     files = project_files(context, kernel)
-    remove_stamp(out_dir)
-    progress("writing sources")
-    write_tree(out_dir, files)
-    produced: list[str] = []
     try:
-        progress("compiling")
-        run_scons(out_dir, toolchain, options.jobs, context.link)
-        progress("checking the image")
-        image = read_image(out_dir / names.ELF)
-        _check_image(image, context)
-        produced = _write_reports(out_dir, image, context, plans, board, options, toolchain, kernel)
-    except FwgenError:
-        _discard(out_dir)
-        raise
-    write_stamp(
-        out_dir,
-        [*files, names.ELF, names.MAP, names.COMPILE_COMMANDS, *produced],
-        request_hash(models, board, options, request),
-        content,
-    )
+        remove_stamp(out_dir)
+        progress("writing sources")
+        write_tree(out_dir, files)
+        try:
+            progress("compiling")
+            run_scons(out_dir, toolchain, options.jobs, context.link)
+            progress("checking the image")
+            image = read_image(out_dir / names.ELF)
+            _check_image(image, context)
+            produced = _write_reports(
+                out_dir, image, context, plans, board, options, toolchain, kernel
+            )
+        except BaseException:
+            _discard(out_dir)
+            raise
+        write_stamp(
+            out_dir,
+            [*files, names.ELF, names.MAP, names.COMPILE_COMMANDS, *produced],
+            request_hash(models, board, options, request),
+            content,
+        )
+    except OSError as error:
+        raise UsageError(
+            f"cannot write the project: {error.strerror or error}",
+            where=str(error.filename or out_dir),
+            expected="a directory that can be written, with room for the project",
+        ) from error
     return BuildResult(out_dir, changed=True)
 
 

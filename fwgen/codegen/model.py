@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fwgen.errors import ModelError
 from fwgen.plan.layout import Layout, Placement
 from fwgen.program.encode import EncodedLine
 from fwgen.program.program import Program, Role, Tensor
@@ -124,7 +126,11 @@ def describe_model(
     identifier: str,
     accelerator: int,
 ) -> ModelText:
-    """Collect what the templates need of a model."""
+    """Collect what the templates need of a model.
+
+    Raises:
+        ModelError: a tensor has a type or order that the runtime does not know.
+    """
     constants, weights = _constants(program, layout, identifier)
     digest = layout_hash(program, layout)
     return ModelText(
@@ -194,13 +200,21 @@ def layout_hash(program: Program, layout: Layout) -> bytes:
 
 def _tensor(tensor: Tensor, layout: Layout) -> TensorText:
     address = layout.address(tensor.buffer) + tensor.offset
+    for kind, known in ((tensor.dtype, _DTYPES), (tensor.layout, _LAYOUTS)):
+        if kind not in known:
+            raise ModelError(
+                f"the runtime does not know {kind!r}",
+                where=f"{tensor.direction.value} {tensor.name}",
+                expected="one of " + ", ".join(known),
+            )
+    has_scale = tensor.scale is not None and math.isfinite(tensor.scale)
     return TensorText(
         name=c_string(tensor.name),
         address=f"0x{address:08x}u",
         size=tensor.size,
         shape=", ".join(str(extent) for extent in tensor.shape),
         strides=", ".join(str(stride) for stride in tensor.strides),
-        scale=f"{float(tensor.scale)!r}f" if tensor.scale is not None else "0.0f",
+        scale=f"{float(tensor.scale or 0.0)!r}f" if has_scale else "0.0f",
         zero_point=tensor.zero_point or 0,
         dtype=_DTYPES[tensor.dtype],
         layout=_LAYOUTS[tensor.layout],

@@ -102,7 +102,7 @@ def test_the_question_before_lowering(built: Path, plan: ModelPlan, board: Board
 def test_same_bytes_in_another_folder(
     built: Path, tmp_path: Path, plan: ModelPlan, board: Board
 ) -> None:
-    other = tmp_path / "another" / "deeper"
+    other = tmp_path / "an other" / "$HOME (1)"
     build(plan.program, plan.layout, board, other)
     for name in sorted(REPORTS - {"compile_commands.json"}):
         assert (built / name).read_bytes() == (other / name).read_bytes(), name
@@ -254,6 +254,15 @@ def test_one_byte_too_many(
         build(made.program, made.layout, with_size(need - 1), scratch)
     assert any("Largest symbols" in hint for hint in caught.value.hints)
     assert not (scratch / "firmware.elf").exists()
+
+
+def test_a_file_where_the_folder_should_be(
+    tmp_path: Path, plan: ModelPlan, board: Board, kernel: Kernel
+) -> None:
+    (tmp_path / "p").write_text("mine")
+    with pytest.raises(UsageError, match="cannot write the project"):
+        build(plan.program, plan.layout, board, tmp_path / "p")
+    assert (tmp_path / "p").read_text() == "mine"
 
 
 def test_missing_compiler(

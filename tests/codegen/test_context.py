@@ -13,7 +13,7 @@ from fwgen.build.options import BuildKind, BuildOptions
 from fwgen.codegen.context import ModelPlan, project_context
 from fwgen.codegen.linker import vector_alignment
 from fwgen.codegen.model import c_comment, c_identifier, c_string
-from fwgen.errors import FitError, UsageError
+from fwgen.errors import FitError, ModelError, UsageError
 from fwgen.plan.layout import Arena
 from fwgen.plan.planner import PlanOptions, plan
 
@@ -161,3 +161,22 @@ def test_text_in_c() -> None:
 @pytest.mark.parametrize(("entries", "alignment"), [(16, 128), (48, 256), (64, 256), (144, 1024)])
 def test_vector_alignment(entries: int, alignment: int) -> None:
     assert vector_alignment(entries) == alignment
+
+
+@pytest.mark.parametrize("change", [{"dtype": "int4"}, {"layout": "CHWN"}])
+def test_tensors_the_runtime_does_not_know(board: Board, change: dict[str, str]) -> None:
+    made = tiny_plan(board)
+    tensors = (replace(made.program.tensors[0], **change), *made.program.tensors[1:])
+    strange = replace(made.program, tensors=tensors)
+    with pytest.raises(ModelError, match="does not know"):
+        project_context((ModelPlan(strange, made.layout),), board, BuildOptions())
+
+
+def test_scales_are_floats_in_c(board: Board) -> None:
+    made = tiny_plan(board)
+    for scale, text in ((None, "0.0f"), (1e-5, "1e-05f"), (2.0, "2.0f"), (float("nan"), "0.0f")):
+        tensors = tuple(replace(t, scale=scale) for t in made.program.tensors)
+        program = replace(made.program, tensors=tensors)
+        plans = (ModelPlan(program, made.layout),)
+        context = project_context(plans, board, BuildOptions())
+        assert context.models[0].inputs[0].scale == text
