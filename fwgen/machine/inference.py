@@ -6,7 +6,7 @@ the emulator's cycle counts and guest errors belong to each result.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,8 +57,8 @@ class Inference:
     Attributes:
         outputs: bytes by bind index.
         run: the target's own account.
-        cycles: accelerator cycles from the first operation's start to the last
-            one's end, by the emulator's estimate; None on a real board.
+        cycles: accelerator cycles with a unit at work, by the emulator's
+            estimate (busy_cycles); None on a real board.
         operations: what the emulated accelerators completed.
         guest_errors: what the firmware did wrong to them.
         comparisons: of the outputs for which there were expected bytes.
@@ -181,7 +181,7 @@ class Target:
         return Inference(
             outputs=outputs,
             run=run,
-            cycles=_cycles(operations),
+            cycles=busy_cycles(operations),
             operations=operations,
             guest_errors=errors,
             comparisons=tuple(
@@ -242,7 +242,18 @@ def _check_sizes(word: str, known: tuple[TensorInfo, ...], given: Mapping[int, b
             )
 
 
-def _cycles(operations: tuple[OperationEvent, ...]) -> int | None:
+def busy_cycles(operations: Sequence[OperationEvent]) -> int | None:
+    """Cycles in which at least one unit of the accelerator worked; None without operations.
+
+    Operations of different units overlap (a convolution and its SDP), so this
+    is the length of the union of their times. What the CPU does in between, and
+    how fast the host is, do not count.
+    """
     if not operations:
         return None
-    return max(o.end_cycle for o in operations) - min(o.start_cycle for o in operations)
+    busy = reached = 0
+    for operation in sorted(operations, key=lambda o: (o.start_cycle, o.end_cycle)):
+        start = max(operation.start_cycle, reached)
+        busy += max(0, operation.end_cycle - start)
+        reached = max(reached, operation.end_cycle)
+    return busy

@@ -272,7 +272,7 @@ class QemuSession:
         A build without that request is ended from outside; the code is then 0.
         """
         try:
-            self.guard(lambda: self.link.exit(0))
+            self.guard(self._request_exit)
             code = self.process.wait(seconds)
         except LinkError as error:
             if error.status not in (Status.NOT_SUPPORTED, Status.BAD_TYPE):
@@ -280,6 +280,14 @@ class QemuSession:
             code = 0
         self.close()
         return code if code is not None else 0
+
+    def _request_exit(self) -> None:
+        try:
+            self.link.exit(0)
+        except LineClosed:
+            # The emulator may be gone before its last bytes were: as asked.
+            if self.process.wait(2.0) != 0:
+                raise
 
     def wait_exit(self) -> int:
         """Collect console text until QEMU ends by itself; its exit code.
