@@ -2,13 +2,18 @@
 
 Written from the arithmetic of the hardware manual's convolution, SDP and PDP
 units alone; it shares no code with fwgen. Run as a program it prints the
-accuracy over the stored test images.
+accuracy over the stored test images, or writes one image and its scores:
+
+    python examples/digits/reference.py --image 0    # image.npy, scores.npy
 """
 
 from __future__ import annotations
 
+import argparse
+from pathlib import Path
+
 import numpy as np
-from network import Layer, load_layers, load_tests
+from network import CLASSES, Layer, load_layers, load_tests
 from numpy.typing import NDArray
 
 
@@ -55,8 +60,18 @@ def infer(image: NDArray[np.int8], layers: tuple[Layer, ...]) -> NDArray[np.int8
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--image", type=int, help="number of one test image")
+    parser.add_argument("--save", type=Path, default=Path(), help="folder for its two files")
+    arguments = parser.parse_args()
     layers = load_layers()
     images, labels = load_tests()
+    if arguments.image is not None:
+        image, scores = images[arguments.image], infer(images[arguments.image], layers)
+        np.save(arguments.save / "image.npy", image)
+        np.save(arguments.save / "scores.npy", scores.reshape(1, CLASSES, 1, 1))
+        print(f"image {arguments.image} shows a {labels[arguments.image]}; scores {scores}")
+        return
     hits = sum(
         int(infer(i, layers).argmax()) == int(n) for i, n in zip(images, labels, strict=True)
     )
