@@ -46,12 +46,12 @@ enum accel_space {
 
 /* One finished operation, for profiles and the trace. */
 struct accel_op_event {
-    const char *unit;      /* static string, e.g. "CONV", "SDP", "PDP" */
-    unsigned group;        /* register group that held the operation */
-    uint64_t start_cycle;  /* model time at which the operation started */
-    uint64_t end_cycle;    /* model time at which it completed */
-    uint64_t macs;         /* multiply-accumulates, 0 where there are none */
-    uint64_t bytes_read;   /* DMA bytes in, by the cycle estimate's rules */
+    const char *unit;     /* static string, e.g. "CONV", "SDP", "PDP" */
+    unsigned group;       /* register group that held the operation */
+    uint64_t start_cycle; /* model time at which the operation started */
+    uint64_t end_cycle;   /* model time at which it completed */
+    uint64_t macs;        /* multiply-accumulates, 0 where there are none */
+    uint64_t bytes_read;  /* DMA bytes in, by the cycle estimate's rules */
     uint64_t bytes_written;
 };
 
@@ -60,8 +60,8 @@ struct accel_host {
     void *opaque;
     /* Both return false when any byte of [addr, addr + len) is not memory the
      * accelerator may reach; then nothing has been transferred. */
-    bool (*read)(void *opaque, enum accel_space space, uint64_t addr,
-                 void *dst, size_t len);
+    bool (*read)(void *opaque, enum accel_space space, uint64_t addr, void *dst,
+                 size_t len);
     bool (*write)(void *opaque, enum accel_space space, uint64_t addr,
                   const void *src, size_t len);
     /* Level of the interrupt line; called only when it changes. */
@@ -82,8 +82,8 @@ struct accel_family {
     /* Returns NULL and fills error (a sentence) when config is unknown or
      * memory ran out. The host structure is copied. */
     struct accel_model *(*create)(const char *config,
-                                  const struct accel_host *host,
-                                  char *error, size_t error_size);
+                                  const struct accel_host *host, char *error,
+                                  size_t error_size);
     void (*destroy)(struct accel_model *model);
     void (*reset)(struct accel_model *model);
     uint32_t (*read)(struct accel_model *model, uint32_t offset);
@@ -98,9 +98,10 @@ struct accel_family {
     /* Arms one fault for driver tests. spec is "KIND[:N[:ARG]]" with N the
      * 0-based count of completed operations at which it strikes, or "*" for
      * each: irq-lost, irq-late:N:CYCLES, irq-twice, irq-spurious, stuck-busy,
-     * dma-error, bit-flip:N:BIT. Returns false and fills error on a bad spec. */
-    bool (*fault)(struct accel_model *model, const char *spec,
-                  char *error, size_t error_size);
+     * dma-error, bit-flip:N:BIT. Returns false and fills error on a bad spec.
+     */
+    bool (*fault)(struct accel_model *model, const char *spec, char *error,
+                  size_t error_size);
     uint32_t window_size; /* bytes of the register window */
 };
 
