@@ -13,6 +13,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+
 from fwgen.emulate import RunOptions, open_build, run_build
 from fwgen.errors import ExitCode, FwgenError, ModelError
 from fwgen.pipeline import build_model
