@@ -44,8 +44,10 @@ static void interrupt(uint32_t index)
         return;
     }
     engine->status |= bits;
-    vTaskNotifyGiveFromISR(engine->task, &woken);
-    portYIELD_FROM_ISR(woken);
+    if ((~engine->status & engine->waiting) == 0u) {
+        vTaskNotifyGiveFromISR(engine->task, &woken);
+        portYIELD_FROM_ISR(woken);
+    }
 }
 
 void fwgen_accel0_IRQHandler(void)

@@ -40,23 +40,20 @@ static uint32_t swap(uint32_t mask, uint32_t parity)
 }
 
 /* `pair << 1 | group` of a GROUP command, with the group that the hardware
- * will use: the pair's parity is bit 2 * pair of the word. This is also the
- * number of the group's status bit. */
-static inline uint32_t actual_group(const struct fwgen_engine *engine,
-                                    uint32_t small)
+ * will use. This is also the number of the group's status bit. */
+static inline uint32_t actual_group(uint32_t parity, uint32_t small)
 {
     small &= 0x1fu;
-    return small ^ ((engine->parity >> (small & 0x1eu)) & 1u);
+    /* the pair's parity is at both of its bits */
+    return small ^ (((parity | (parity << 1)) >> small) & 1u);
 }
 
 /* Drops status bits that have been reported. */
-static inline void forget(struct fwgen_engine *engine, uint32_t bits)
+static void forget(struct fwgen_engine *engine, uint32_t bits)
 {
-    if ((engine->status & bits) != 0u) {
-        taskENTER_CRITICAL();
-        engine->status &= ~bits;
-        taskEXIT_CRITICAL();
-    }
+    taskENTER_CRITICAL();
+    engine->status &= ~bits;
+    taskEXIT_CRITICAL();
 }
 
 TickType_t fwgen_ms_to_ticks(uint32_t ms)
@@ -93,29 +90,15 @@ uint32_t fwgen_command_words(uint32_t word)
     }
 }
 
-/* Ticks that a wait of `limit` ticks may take within the run. */
-static TickType_t bounded(TickType_t limit, TickType_t start,
-                          TickType_t timeout)
-{
-    if (timeout != portMAX_DELAY) {
-        const TickType_t elapsed = xTaskGetTickCount() - start;
-        const TickType_t left = elapsed < timeout ? timeout - elapsed : 0u;
-
-        if (left < limit) {
-            return left;
-        }
-    }
-    return limit;
-}
-
 static enum fwgen_result wait_for(struct fwgen_engine *engine, uint32_t mask,
                                   TickType_t limit)
 {
+    engine->waiting = mask; /* from here on the interrupt wakes this task */
     if ((engine->status & mask) != mask) {
         const TickType_t begin = xTaskGetTickCount();
 
-        /* The task is notified for other reasons too (new jobs), and each
-         * interrupt may bring only a part of the bits. */
+        /* The task is notified for other reasons too: new jobs, and interrupts
+         * of before. */
         do {
             const TickType_t elapsed = xTaskGetTickCount() - begin;
 
@@ -200,100 +183,150 @@ static void profile_begin(struct fwgen_engine *engine,
 #define profile_begin(engine, model) ((void)0)
 #endif
 
-static enum fwgen_result play(struct fwgen_engine *engine,
-                              const struct fwgen_model *model, TickType_t start,
-                              TickType_t timeout)
+/* A run: where it is, and when it must be over. */
+struct player {
+    struct fwgen_engine *engine;
+    const uint32_t *next;
+    const uint32_t *end;
+    TickType_t start;
+    TickType_t timeout;
+};
+
+/* Ticks that a wait of `limit` ticks may take within the run. */
+static TickType_t bounded(const struct player *player, TickType_t limit)
 {
+    if (player->timeout != portMAX_DELAY) {
+        const TickType_t elapsed = xTaskGetTickCount() - player->start;
+        const TickType_t left =
+            elapsed < player->timeout ? player->timeout - elapsed : 0u;
+
+        if (left < limit) {
+            return left;
+        }
+    }
+    return limit;
+}
+
+/*
+ * The commands that are rare enough to be calls. player->next is behind the
+ * command's first word before, and behind the whole command after.
+ */
+static __attribute__((noinline)) enum fwgen_result
+play_other(struct player *player, uint32_t word)
+{
+    struct fwgen_engine *engine = player->engine;
+    const uint32_t *operands = player->next;
+    const uint32_t low = FWGEN_COMMAND_LOW(word);
+    const uint32_t small = FWGEN_COMMAND_SMALL(word);
+    const uint32_t size = fwgen_command_words(word);
+    enum fwgen_result result;
+
+    if (size == 0u || size - 1u > (uint32_t)(player->end - operands)) {
+        return FWGEN_ERROR_PROGRAM;
+    }
+    player->next = operands + (size - 1u);
+    switch (FWGEN_COMMAND_OP(word)) {
+    case FWGEN_OP_PORT:
+        if (small == 0u) {
+            return FWGEN_ERROR_PROGRAM;
+        }
+        do {
+            fwgen_reg_write(fwgen_reg(engine->hardware->base, low << 2),
+                            *operands++);
+        } while (operands != player->next);
+        return FWGEN_OK;
+    case FWGEN_OP_WAIT:
+        return wait_for(engine, swap(operands[0], engine->parity),
+                        bounded(player, low == 0u ? engine->wait_ticks
+                                                  : fwgen_ms_to_ticks(low)));
+    case FWGEN_OP_POLL:
+        return poll(engine, fwgen_reg(engine->hardware->base, low << 2),
+                    operands, bounded(player, engine->wait_ticks));
+    case FWGEN_OP_CPU:
+        if (small >= fwgen_kernel_count || fwgen_kernels[small] == NULL) {
+            return FWGEN_ERROR_NOT_SUPPORTED;
+        }
+        result = (enum fwgen_result)fwgen_kernels[small](operands, low);
+        fwgen_cpu_barrier();
+        return result;
+    case FWGEN_OP_CACHE:
+        if (small == 1u) {
+            fwgen_cache_clean((uintptr_t)operands[0], operands[1]);
+        } else if (small == 2u) {
+            fwgen_cache_invalidate((uintptr_t)operands[0], operands[1]);
+        } else {
+            return FWGEN_ERROR_PROGRAM;
+        }
+        return FWGEN_OK;
+    default:
+        return FWGEN_ERROR_PROGRAM;
+    }
+}
+
+/* The register that a command names. */
+static inline volatile uint32_t *reg_of(uintptr_t base, uint32_t word)
+{
+    return fwgen_reg(base, (word << 12) >> 10);
+}
+
+/*
+ * Keeps the compiler from making one table jump of the comparisons around it:
+ * with two commands that are nearly all of a program, comparing is shorter.
+ */
+#define NO_TABLE(op) __asm volatile("" : "+r"(op))
+
+/*
+ * Plays the register writes itself and leaves the rest to play_other(). This
+ * loop is what a layer costs, so the most frequent commands come first.
+ */
+static enum fwgen_result play(struct player *player)
+{
+    struct fwgen_engine *engine = player->engine;
     const uintptr_t base = engine->hardware->base;
-    const uint32_t *next = model->program;
-    const uint32_t *const end = next + model->program_words;
-    enum fwgen_result result = FWGEN_OK;
+    const uint32_t parity = engine->parity;
+    const uint32_t *next = player->next;
+    const uint32_t *const end = player->end;
 
     while (next < end) {
         const uint32_t word = *next++;
-        const uint32_t low = FWGEN_COMMAND_LOW(word);
-        const uint32_t left = (uint32_t)(end - next);
-        volatile uint32_t *reg = fwgen_reg(base, low << 2);
-        uint32_t small = FWGEN_COMMAND_SMALL(word);
+        const uint32_t small = FWGEN_COMMAND_SMALL(word);
+        uint32_t op = FWGEN_COMMAND_OP(word);
+        enum fwgen_result result;
 
-        switch (FWGEN_COMMAND_OP(word)) {
-        case FWGEN_OP_END:
-            engine->parity ^= spread(low & 0xffffu);
-            return check_canaries(engine);
-        case FWGEN_OP_RUN:
-            if (small == 0u || small > left) {
-                return FWGEN_ERROR_PROGRAM;
-            }
-            do {
-                fwgen_reg_write(reg++, *next++);
-            } while (--small != 0u);
-            break;
-        case FWGEN_OP_PORT:
-            if (small == 0u || small > left) {
-                return FWGEN_ERROR_PROGRAM;
-            }
-            do {
-                fwgen_reg_write(reg, *next++);
-            } while (--small != 0u);
-            break;
-        case FWGEN_OP_SET:
-            fwgen_reg_write(reg, small);
-            break;
-        case FWGEN_OP_GROUP:
-            small = actual_group(engine, small);
-            fwgen_reg_write(reg, small & 1u);
-            forget(engine, 1u << small);
-            break;
-        case FWGEN_OP_WAIT: {
-            TickType_t limit = engine->wait_ticks;
-
-            if (left < 1u) {
-                return FWGEN_ERROR_PROGRAM;
-            }
-            if (low != 0u) {
-                limit = fwgen_ms_to_ticks(low);
-            }
-            result = wait_for(engine, swap(*next++, engine->parity),
-                              bounded(limit, start, timeout));
-            break;
+        if (op == FWGEN_OP_SET) {
+            fwgen_reg_write(reg_of(base, word), small);
+            continue;
         }
-        case FWGEN_OP_POLL:
-            if (left < 2u) {
+        NO_TABLE(op);
+        if (op == FWGEN_OP_RUN) {
+            if (small - 1u >= (uint32_t)(end - next)) { /* 0 wraps */
                 return FWGEN_ERROR_PROGRAM;
             }
-            result = poll(engine, reg, next,
-                          bounded(engine->wait_ticks, start, timeout));
-            next += 2;
-            break;
-        case FWGEN_OP_CPU:
-            if (low > left) {
-                return FWGEN_ERROR_PROGRAM;
+            next = fwgen_reg_copy(reg_of(base, word), next, small);
+            continue;
+        }
+        NO_TABLE(op);
+        if (op == FWGEN_OP_GROUP) {
+            const uint32_t bit = actual_group(parity, small);
+
+            fwgen_reg_write(reg_of(base, word), bit & 1u);
+            if (((engine->status >> bit) & 1u) != 0u) {
+                forget(engine, 1u << bit);
             }
-            if (small >= fwgen_kernel_count || fwgen_kernels[small] == NULL) {
-                return FWGEN_ERROR_NOT_SUPPORTED;
-            }
-            result = (enum fwgen_result)fwgen_kernels[small](next, low);
-            next += low;
-            fwgen_cpu_barrier();
-            break;
-        case FWGEN_OP_CACHE:
-            if (left < 2u || small < 1u || small > 2u) {
-                return FWGEN_ERROR_PROGRAM;
-            }
-            if (small == 1u) {
-                fwgen_cache_clean((uintptr_t)next[0], next[1]);
-            } else {
-                fwgen_cache_invalidate((uintptr_t)next[0], next[1]);
-            }
-            next += 2;
-            break;
-        case FWGEN_OP_MARK:
+            continue;
+        }
+        NO_TABLE(op);
+        if (op == FWGEN_OP_MARK) {
             profile(engine);
             result = check_canaries(engine);
-            engine->operation = low;
-            break;
-        default:
-            return FWGEN_ERROR_PROGRAM;
+            engine->operation = FWGEN_COMMAND_LOW(word);
+        } else if (op == FWGEN_OP_END) {
+            engine->parity = parity ^ spread(word & 0xffffu);
+            return check_canaries(engine);
+        } else {
+            player->next = next;
+            result = play_other(player, word);
+            next = player->next;
         }
         if (result != FWGEN_OK) {
             return result;
@@ -306,12 +339,15 @@ enum fwgen_result fwgen_execute(struct fwgen_engine *engine,
                                 const struct fwgen_model *model,
                                 TickType_t start, TickType_t timeout)
 {
+    struct player player = {engine, model->program,
+                            model->program + model->program_words, start,
+                            timeout};
     enum fwgen_result result;
 
     engine->operation = FWGEN_NO_OPERATION;
     profile_begin(engine, model);
     fwgen_cpu_barrier(); /* inputs are in memory before the first operation */
-    result = play(engine, model, start, timeout);
+    result = play(&player);
     profile(engine);
     return result;
 }

@@ -38,6 +38,42 @@ static inline uint32_t fwgen_reg_read(volatile uint32_t *reg)
 #endif
 }
 
+/*
+ * Copies `count` words, at least one, to consecutive registers and returns the
+ * word behind them. This loop is most of what the executor does; the compiler
+ * does not find the post-increments of volatile stores by itself.
+ */
+static inline const uint32_t *
+fwgen_reg_copy(volatile uint32_t *reg, const uint32_t *from, uint32_t count)
+{
+#if defined(__thumb2__) && !defined(FWGEN_HOST_TEST)
+    uint32_t first;
+    uint32_t second;
+
+    __asm volatile("   lsrs %3, %3, #1      \n" /* carry: one by itself */
+                   "   bcc  1f              \n"
+                   "   ldr  %0, [%2], #4    \n"
+                   "   str  %0, [%4], #4    \n"
+                   "   cbz  %3, 2f          \n"
+                   "1: ldr  %0, [%2], #4    \n"
+                   "   ldr  %1, [%2], #4    \n"
+                   "   str  %0, [%4], #4    \n"
+                   "   str  %1, [%4], #4    \n"
+                   "   subs %3, %3, #1      \n"
+                   "   bne  1b              \n"
+                   "2:                      \n"
+                   : "=&l"(first), "=&l"(second), "+l"(from), "+l"(count),
+                     "+l"(reg)
+                   :
+                   : "cc", "memory");
+#else
+    do {
+        fwgen_reg_write(reg++, *from++);
+    } while (--count != 0u);
+#endif
+    return from;
+}
+
 /* The register at `offset` bytes in the window at `base`. */
 static inline volatile uint32_t *fwgen_reg(uintptr_t base, uint32_t offset)
 {

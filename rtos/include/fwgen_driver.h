@@ -25,12 +25,14 @@ struct fwgen_job;
 /* State of one accelerator. */
 struct fwgen_engine {
     const struct fwgen_accelerator *hardware;
-    TaskHandle_t task;        /* plays the programs; notified by the ISR */
-    volatile uint32_t status; /* bits reported and not yet waited for */
-    uint32_t parity;          /* docs/program.md, "Repeated runs"; pair n is
-                                 bit 2n here, the place of its status bits */
-    uint32_t operation;       /* of the last MARK */
-    TickType_t wait_ticks;    /* default of WAIT and POLL */
+    TaskHandle_t task;         /* plays the programs; notified by the ISR */
+    volatile uint32_t status;  /* bits reported and not yet waited for */
+    volatile uint32_t waiting; /* bits that the task sleeps for: the ISR wakes
+                                  it when all of them are there */
+    uint32_t parity;           /* docs/program.md, "Repeated runs"; pair n is
+                                  bit 2n here, the place of its status bits */
+    uint32_t operation;        /* of the last MARK */
+    TickType_t wait_ticks;     /* default of WAIT and POLL */
     struct fwgen_job *volatile current;
     struct fwgen_job *first; /* of those that wait */
     struct fwgen_job *last;
