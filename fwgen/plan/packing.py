@@ -4,23 +4,25 @@ This is the dynamic storage allocation problem with all lifetimes known: each
 buffer is a rectangle whose horizontal extent (time) is fixed and whose vertical
 position (offset) is free; buffers that live at the same time must not overlap.
 No plan can be lower than the largest sum of sizes alive at one time, so a plan
-of that height is optimal and the search ends there.
+of that height is optimal and the work ends there.
 
-Three methods run in turn until one reaches the goal: first fit over a set of
-orders, an exact search (search.py), and an iterated repair of the
-order of the best first fit. All are deterministic: effort is counted in steps,
-never in seconds.
+Three methods run in turn until one reaches the goal: first fit in several
+orders, the exact search of search.py, and repair of the best first fit's
+order where the search gave nothing. All are deterministic: effort is counted
+in steps, never in seconds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import gcd
 from random import Random
 
-from fwgen.plan.search import search
+from fwgen.plan.search import columns, search
 
-REPAIR_ROUNDS = 400
+DEFAULT_STEPS = 200_000  # some ten seconds of a slow machine
+_REPAIR_COST = 400  # search steps that take as long as one first fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,27 +46,30 @@ class Packing:
     Attributes:
         height: bytes from offset 0 to the end of the highest item.
         lower_bound: the largest sum of sizes alive at one time.
+        proven: no packing is lower than this: `lower_bound`, or more where the
+            search went through all there is.
         method: what found it: "first fit", "search" or "repair".
     """
 
     offsets: tuple[int, ...]
     height: int
     lower_bound: int
+    proven: int
     method: str
 
     @property
     def optimal(self) -> bool:
         """True if no plan can be lower."""
-        return self.height == self.lower_bound
+        return self.height == self.proven
 
 
-def pack(items: Sequence[Item], goal: int | None = None, effort: int = 1) -> Packing:
+def pack(items: Sequence[Item], goal: int | None = None, steps: int = DEFAULT_STEPS) -> Packing:
     """Find offsets for all items.
 
     Args:
         items: what to place; an empty sequence gives height 0.
         goal: a height that is good enough; None asks for the lowest.
-        effort: multiplies the steps that are tried before giving up.
+        steps: how much to try before giving up.
 
     Returns:
         The lowest packing found. It is complete even if it is above the goal.
@@ -72,25 +77,58 @@ def pack(items: Sequence[Item], goal: int | None = None, effort: int = 1) -> Pac
     bound = lower_bound(items)
     target = max(bound, goal or 0)
     if not items:
-        return Packing((), 0, 0, "first fit")
+        return Packing((), 0, 0, 0, "first fit")
     neighbours = _neighbours(items)
     best: Packing | None = None
     best_order: list[int] = []
     for order in _orders(items):
         offsets = _first_fit(items, neighbours, order)
-        height = max(o + item.size for o, item in zip(offsets, items, strict=True))
+        height = _height(items, offsets)
         if best is None or height < best.height:
-            best, best_order = Packing(tuple(offsets), height, bound, "first fit"), order
+            best, best_order = Packing(tuple(offsets), height, bound, bound, "first fit"), order
         if height <= target:
             return best
     assert best is not None
-    found = search(
-        [(item.first, item.end, item.size, item.alignment) for item in items], target, effort
-    )
-    if found is not None:
-        height = max(o + item.size for o, item in zip(found, items, strict=True))
-        return Packing(tuple(found), height, bound, "search")
-    return _repair(items, neighbours, best, best_order, target, effort)
+    best = _improve(items, best, target, steps)
+    if best.method == "search" or best.optimal:
+        return best
+    return _repair(items, neighbours, best, best_order, target, steps // _REPAIR_COST)
+
+
+def _height(items: Sequence[Item], offsets: Sequence[int]) -> int:
+    return max(offset + item.size for offset, item in zip(offsets, items, strict=True))
+
+
+def _improve(items: Sequence[Item], best: Packing, target: int, steps: int) -> Packing:
+    """Search at the target height, then between what is known to be possible and not."""
+    solid = [i for i, item in enumerate(items) if item.size > 0]
+    unit = gcd(*(items[i].size for i in solid))
+    if any(unit % items[i].alignment for i in solid):
+        return best  # the search knows no alignment but that of the sizes
+    spans = columns([(items[i].first, items[i].end) for i in solid])
+    sizes = [items[i].size for i in solid]
+    # Every packing that cannot sink has a height in whole units.
+    height = max(best.lower_bound, target // unit * unit)
+    floor = height  # nothing lower is asked for
+    share = steps // 2
+    while steps > 0 and best.height > floor:
+        outcome = search(spans, sizes, height, min(share, steps))
+        steps -= max(1, outcome.steps)
+        if outcome.offsets is not None:
+            offsets = [0] * len(items)
+            for i, offset in zip(solid, outcome.offsets, strict=True):
+                offsets[i] = offset
+            best = replace(
+                best, offsets=tuple(offsets), height=_height(items, offsets), method="search"
+            )
+        else:
+            floor = height + unit
+            if outcome.exhausted:
+                best = replace(best, proven=max(best.proven, floor))
+        share = max(1000, share // 2)
+        height = (floor + best.height - unit) // 2 // unit * unit
+        height = max(height, floor)
+    return best
 
 
 def lower_bound(items: Iterable[Item]) -> int:
@@ -171,29 +209,28 @@ def _repair(
     items: Sequence[Item],
     neighbours: Sequence[Sequence[int]],
     best: Packing,
-    order: list[int],
+    order: Sequence[int],
     target: int,
-    effort: int,
+    rounds: int,
 ) -> Packing:
     """Move the items that make the height, and what lies under them, to the front."""
-    random = Random(1)  # a fixed seed: the same items give the same plan
+    random = Random(1)
     current, offsets, height = list(order), list(best.offsets), best.height
-    rounds = max(20, REPAIR_ROUNDS * 150 // max(150, len(items))) * effort
     for _ in range(rounds):
         top = [i for i in range(len(items)) if offsets[i] + items[i].size == height]
         chosen = random.choice(top)
-        group = [chosen, *(j for j in neighbours[chosen] if random.random() < 0.3)]
+        moved = random.choice([chosen, *(j for j in neighbours[chosen] if random.random() < 0.3)])
         trial = list(current)
-        position = {i: p for p, i in enumerate(trial)}
-        moved = random.choice(group)
-        trial.insert(random.randrange(position[chosen] + 1), trial.pop(position[moved]))
+        place = random.randrange(trial.index(chosen) + 1)
+        trial.remove(moved)
+        trial.insert(place, moved)
         new = _first_fit(items, neighbours, trial)
-        new_height = max(o + item.size for o, item in zip(new, items, strict=True))
-        # A little uphill keeps it from the first dead end.
+        new_height = _height(items, new)
+        # A little uphill leads out of the first dead end.
         if new_height <= height or random.random() < 0.02:
             current, offsets, height = trial, new, new_height
         if new_height < best.height:
-            best = Packing(tuple(new), new_height, best.lower_bound, "repair")
+            best = replace(best, offsets=tuple(new), height=new_height, method="repair")
             if new_height <= target:
                 break
     return best

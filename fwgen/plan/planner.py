@@ -17,6 +17,7 @@ from fwgen.plan.layout import Arena, Layout, Placement
 from fwgen.plan.packing import Item, lower_bound, pack
 from fwgen.program.program import Buffer, Program, Role, Space
 
+_STEPS = 20_000  # of the packing, by unit of effort: some two seconds at most
 LINE = 64  # bytes of a cache line: what the accelerator touches is padded to it
 
 
@@ -284,26 +285,27 @@ def _best_subset(
     """The buffers that go into a region: all, or all but the fewest of the largest."""
     by_size = sorted(buffers, key=lambda b: (-items[b.id].size, b.id))
 
-    def attempt(dropped: int) -> tuple[list[int], list[Buffer]] | None:
+    def attempt(dropped: int, goal: int | None) -> tuple[list[int], list[Buffer]] | None:
         kept = sorted(by_size[dropped:], key=lambda b: b.id)
         chosen = [items[b.id] for b in kept]
         if lower_bound(chosen) > pool.free:
             return None
-        packing = pack(chosen, effort=options.effort)
+        packing = pack(chosen, goal, steps=options.effort * _STEPS)
         fits = _arena_base(chosen, packing.height, pool, options) is not None
         return (list(packing.offsets), kept) if fits else None
 
-    everything = attempt(0)
+    everything = attempt(0, None)
     if everything is not None:
         return everything
+    room = max(0, pool.free - _up(options.guard, LINE))
     low, high = 0, len(by_size)  # `low` dropped does not fit, `high` (nothing kept) does
     while high - low > 1:
         middle = (low + high) // 2
-        if attempt(middle) is None:
+        if attempt(middle, room) is None:
             low = middle
         else:
             high = middle
-    best = attempt(high)
+    best = attempt(high, room)
     return best if best is not None else ([], [])
 
 
@@ -375,7 +377,7 @@ def _tensors_do_not_fit(
     memory = regions[-1]
     pool = pools[memory.name]
     chosen = [items[b.id] for b in buffers]
-    needed = pack(chosen, effort=options.effort).height
+    needed = pack(chosen, steps=options.effort * _STEPS).height
     bound = lower_bound(chosen)
     hints = [_largest(buffers)]
     if memory.has("data"):
