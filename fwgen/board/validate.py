@@ -39,10 +39,7 @@ _UART_SIZE = 0x1000
 def known_configurations() -> dict[str, tuple[str, ...]]:
     """Accelerator families of this installation and their configurations."""
     # Imported late: the families bring the lowering with them.
-    try:
-        from fwgen.accel.registry import families, family
-    except ImportError:  # XXX until the families are complete
-        return {"nvdla": ("nv_full", "nv_large", "nv_small")}
+    from fwgen.accel.registry import families, family
 
     return {name: family(name).configurations for name in families()}
 

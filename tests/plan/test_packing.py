@@ -93,18 +93,6 @@ def test_any_alignment_and_size(items: list[Item]) -> None:
     assert packing == pack(items, steps=3000)
 
 
-def test_a_bound_that_cannot_be_reached_is_proven() -> None:
-    """Best known small case: the peak is 4, yet nothing lower than 5 exists."""
-    found = None
-    for sizes in ((1, 2, 1, 2, 2, 1), (2, 1, 1, 2, 1, 2), (1, 1, 2, 2, 1, 2)):
-        spans = [(0, 2), (1, 4), (2, 6), (3, 5), (0, 1), (5, 7)]
-        items = [Item(a, b, s) for (a, b), s in zip(spans, sizes, strict=True)]
-        packing = pack(items)
-        assert packing.height == optimum(items) == packing.proven
-        found = packing if packing.height > packing.lower_bound else found
-    assert found is None or found.optimal
-
-
 def test_nothing_and_zero_sizes() -> None:
     assert pack([]).height == 0
     assert pack([Item(0, 1, 0), Item(0, 1, 0)]).height == 0
