@@ -221,7 +221,7 @@ play_other(struct player *player, uint32_t word)
     const uint32_t size = fwgen_command_words(word);
     enum fwgen_result result;
 
-    if (size == 0u || size - 1u > (uint32_t)(player->end - operands)) {
+    if (size == 0u || size > (uint32_t)(player->end - operands)) {
         return FWGEN_ERROR_PROGRAM;
     }
     player->next = operands + (size - 1u);
@@ -287,7 +287,12 @@ static enum fwgen_result play(struct player *player)
     const uint32_t *next = player->next;
     const uint32_t *const end = player->end;
 
-    while (next < end) {
+    /* The last word is an END. A command with operands leaves at least that
+     * word, so the next one is always inside the program. */
+    if (next == end || FWGEN_COMMAND_OP(end[-1]) != FWGEN_OP_END) {
+        return FWGEN_ERROR_PROGRAM;
+    }
+    for (;;) {
         const uint32_t word = *next++;
         const uint32_t small = FWGEN_COMMAND_SMALL(word);
         uint32_t op = FWGEN_COMMAND_OP(word);
@@ -299,7 +304,7 @@ static enum fwgen_result play(struct player *player)
         }
         NO_TABLE(op);
         if (op == FWGEN_OP_RUN) {
-            if (small - 1u >= (uint32_t)(end - next)) { /* 0 wraps */
+            if (small - 1u >= (uint32_t)(end - next) - 1u) { /* 0 wraps */
                 return FWGEN_ERROR_PROGRAM;
             }
             next = fwgen_reg_copy(reg_of(base, word), next, small);
@@ -332,7 +337,6 @@ static enum fwgen_result play(struct player *player)
             return result;
         }
     }
-    return FWGEN_ERROR_PROGRAM; /* the words ran out before END */
 }
 
 enum fwgen_result fwgen_execute(struct fwgen_engine *engine,

@@ -36,16 +36,19 @@ void fwgen_fault_field(const char *name, uint32_t value)
 static void print_task(void)
 {
     const TaskHandle_t task = xTaskGetCurrentTaskHandle();
-    char name[configMAX_TASK_NAME_LEN + 1];
-    uint32_t length = 0;
-    const char *from = task == NULL ? "-" : pcTaskGetName(task);
+    char name[configMAX_TASK_NAME_LEN + 1] = "-";
 
-    while (length < configMAX_TASK_NAME_LEN && from[length] > ' ' &&
-           from[length] < 0x7f) {
-        name[length] = from[length];
-        length++;
+    if (task != NULL) {
+        const char *from = pcTaskGetName(task);
+        uint32_t length = 0;
+
+        while (length < configMAX_TASK_NAME_LEN && from[length] > ' ' &&
+               from[length] < 0x7f) {
+            name[length] = from[length];
+            length++;
+        }
+        name[length] = '\0';
     }
-    name[length] = '\0';
     fwgen_print(" task=");
     fwgen_print(name);
 }

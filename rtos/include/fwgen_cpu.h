@@ -16,7 +16,7 @@
 
 #ifdef FWGEN_HOST_TEST
 void fwgen_host_write(volatile uint32_t *reg, uint32_t value);
-uint32_t fwgen_host_read(volatile uint32_t *reg);
+uint32_t fwgen_host_read(const volatile uint32_t *reg);
 #endif
 
 /* One 32-bit access to a device register. */
@@ -29,7 +29,7 @@ static inline void fwgen_reg_write(volatile uint32_t *reg, uint32_t value)
 #endif
 }
 
-static inline uint32_t fwgen_reg_read(volatile uint32_t *reg)
+static inline uint32_t fwgen_reg_read(const volatile uint32_t *reg)
 {
 #ifdef FWGEN_HOST_TEST
     return fwgen_host_read(reg);

@@ -17,6 +17,7 @@
 #define LIST_MAX 16u
 
 /* The sizes that the runtime chose itself; 0 for other tasks. */
+/* cppcheck-suppress constParameter ; the kernel's own type */
 static uint32_t stack_words(TaskHandle_t task, const char *name)
 {
     for (uint32_t i = 0; i < fwgen_accelerator_count; i++) {

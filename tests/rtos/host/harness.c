@@ -119,7 +119,7 @@ void fwgen_host_write(volatile uint32_t *reg, uint32_t value)
     }
 }
 
-uint32_t fwgen_host_read(volatile uint32_t *reg)
+uint32_t fwgen_host_read(const volatile uint32_t *reg)
 {
     return *reg;
 }
