@@ -56,7 +56,7 @@ class RunOptions:
         icount: count instructions, so that runs are repeatable.
         icount_shift: instead of the profile's.
         faults: "SPEC" for the first accelerator or "NAME:SPEC" (docs/emulator.md).
-        timeout_ms: the target's own limit for one operation; 0 for its default.
+        timeout_ms: the target's own limit for one inference; 0: only its operations have one.
     """
 
     inputs: Mapping[str, Path] = field(default_factory=dict)

@@ -88,7 +88,7 @@ def _icount(context: click.Context, option: click.Parameter, value: str | None) 
     "--timeout-ms",
     type=click.IntRange(0, 2**20 - 1),
     default=0,
-    help="The target's limit for one operation; 0 for the build's.",
+    help="The target's limit for one inference; 0: only each operation has its limit.",
 )
 @click.option(
     "--icount",

@@ -137,7 +137,7 @@ class Target:
         Args:
             inputs: bytes by bind index; an input that is not given keeps its bytes.
             expected: bytes by bind index of outputs.
-            timeout_ms: the target's limit for one operation; 0 for its default.
+            timeout_ms: the target's limit for one inference; 0: only its operations have one.
 
         Raises:
             UsageError: a size or an index is wrong.

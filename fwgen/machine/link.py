@@ -330,15 +330,17 @@ class Link:
         """One inference.
 
         Args:
-            timeout_ms: the target's limit for one wait; 0 for its default.
+            timeout_ms: the target's limit for the whole inference, waiting for its turn
+                included; 0: only each operation has its limit.
             patience: seconds to wait for the response before asking again;
-                default is the timeout plus 2 s.
+                default is the timeout plus 2 s, or a minute without one.
 
         Raises:
             LinkError: the inference failed; the message names the operation.
         """
         request = struct.pack("<BBHI", model, 0, 0, timeout_ms)
-        wait = patience if patience is not None else timeout_ms / 1000 + max(self.timeout, 2.0)
+        limit = timeout_ms / 1000 if timeout_ms else _UNLIMITED_RUN_SECONDS
+        wait = patience if patience is not None else limit + max(self.timeout, 2.0)
         try:
             r = _Reader(self._exchange(Request.RUN, request, timeout=wait), Request.RUN)
         except LinkError as error:
