@@ -19,24 +19,7 @@
 #include <string.h>
 
 #include "arith.h"
-#include "sdp_operands.h"
-
-enum { ALGO_MAX, ALGO_MIN, ALGO_SUM, ALGO_EQL };
-
-struct x_stage {
-    bool bypass, alu_bypass, mul_bypass, prelu, relu_bypass;
-    unsigned algo;
-    unsigned mul_shift;
-    struct sdp_operands operands;
-};
-
-struct y_stage {
-    bool bypass, alu_bypass, mul_bypass, prelu, lut_bypass;
-    unsigned algo;
-    unsigned truncate;
-    struct nvdla_lut_config lut;
-    struct sdp_operands operands;
-};
+#include "sdp_stages.h"
 
 struct nvdla_sdp {
     struct nvdla_job *job;
@@ -400,168 +383,24 @@ void nvdla_sdp_destroy(struct nvdla_sdp *sdp)
     }
 }
 
-/* The stages, each over a chunk in place. */
-
-NVDLA_CLONES
-static void alu_chunk(int64_t *values, const int32_t *operands, unsigned algo,
-                      unsigned count)
-{
-    switch (algo) {
-    case ALGO_MAX:
-        for (unsigned i = 0; i < count; i++) {
-            values[i] = values[i] > operands[i] ? values[i] : operands[i];
-        }
-        break;
-    case ALGO_MIN:
-        for (unsigned i = 0; i < count; i++) {
-            values[i] = values[i] < operands[i] ? values[i] : operands[i];
-        }
-        break;
-    default:
-        for (unsigned i = 0; i < count; i++) {
-            values[i] += operands[i];
-        }
-        break;
-    }
-}
-
-NVDLA_CLONES
-static void shift_chunk(int64_t *values, const int32_t *operands,
-                        unsigned shift, unsigned count)
-{
-    int64_t half = (int64_t)(((uint64_t)1 << shift) >> 1);
-
-    for (unsigned i = 0; i < count; i++) {
-        int64_t product =
-            operands != NULL ? values[i] * operands[i] : values[i];
-        int64_t r = nvdla_round_shift_line(product, shift, half);
-
-        values[i] = r > INT32_MAX ? INT32_MAX : r < INT32_MIN ? INT32_MIN : r;
-    }
-}
-
-static void prelu_chunk(int64_t *values, const int32_t *operands,
-                        unsigned shift, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        if (values[i] >= 0) {
-            values[i] = nvdla_sign_extend((uint32_t)values[i], 32);
-        } else {
-            values[i] = nvdla_saturate32(
-                nvdla_round_shift(values[i] * operands[i], shift));
-        }
-    }
-}
-
-NVDLA_CLONES
-static void relu_chunk(int64_t *values, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        values[i] = values[i] > 0 ? values[i] : 0;
-    }
-}
-
-static void x_chunk(const struct x_stage *stage, int64_t *values,
-                    unsigned count)
-{
-    const struct sdp_operands *operands = &stage->operands;
-
-    if (stage->bypass) {
-        return;
-    }
-    if (!stage->alu_bypass) {
-        alu_chunk(values, operands->alu_values, stage->algo, count);
-    }
-    if (stage->mul_bypass) {
-        shift_chunk(values, NULL, stage->mul_shift, count);
-    } else if (stage->prelu) {
-        prelu_chunk(values, operands->mul_values, stage->mul_shift, count);
-    } else {
-        shift_chunk(values, operands->mul_values, stage->mul_shift, count);
-    }
-    if (!stage->relu_bypass) {
-        relu_chunk(values, count);
-    }
-}
-
-/* EQL compares the cube's own channels only. */
-static void y_chunk(struct nvdla_sdp *sdp, int64_t *values, unsigned count,
-                    uint32_t surface)
-{
-    struct y_stage *stage = &sdp->y;
-    const struct sdp_operands *operands = &stage->operands;
-    struct nvdla_job *job = sdp->job;
-
-    if (stage->bypass) {
-        return;
-    }
-    if (!stage->mul_bypass) {
-        for (unsigned i = 0; i < count; i++) {
-            if (!stage->prelu || values[i] < 0) {
-                values[i] = nvdla_saturate32(nvdla_round_shift(
-                    values[i] * operands->mul_values[i], stage->truncate));
-            }
-        }
-    }
-    if (!stage->alu_bypass && stage->algo == ALGO_EQL) {
-        uint32_t atom = job->config->atom;
-        uint32_t used = sdp->cube.channels - surface * atom;
-
-        for (unsigned i = 0; i < count; i++) {
-            if (i % atom < used && values[i] != operands->alu_values[i]) {
-                job->unequal = true;
-            }
-        }
-    } else if (!stage->alu_bypass) {
-        alu_chunk(values, operands->alu_values, stage->algo, count);
-        for (unsigned i = 0; i < count; i++) {
-            values[i] = nvdla_saturate32(values[i]);
-        }
-    }
-    if (!stage->lut_bypass) {
-        for (unsigned i = 0; i < count; i++) {
-            values[i] = nvdla_lut_lookup(&stage->lut, &job->lut, values[i],
-                                         &job->lut_counters);
-        }
-    }
-}
-
-/* Returns how many values saturated. */
-NVDLA_CLONES
-static uint32_t output_chunk(int8_t *out, const int64_t *values, int64_t offset,
-                             int64_t scale, unsigned shift, unsigned count)
-{
-    int64_t half = (int64_t)(((uint64_t)1 << shift) >> 1);
-    uint32_t saturated = 0;
-
-    for (unsigned i = 0; i < count; i++) {
-        int64_t r =
-            nvdla_round_shift_line((values[i] - offset) * scale, shift, half);
-        int64_t clamped = r > 127 ? 127 : r < -128 ? -128 : r;
-
-        saturated += clamped != r ? 1u : 0u;
-        out[i] = (int8_t)clamped;
-    }
-    return saturated;
-}
-
 static bool chunk(struct nvdla_sdp *sdp, int64_t *values, uint32_t surface,
                   uint32_t y, uint32_t x, uint32_t pixels)
 {
     struct nvdla_job *job = sdp->job;
     unsigned count = pixels * job->config->atom;
+    uint32_t first = surface * job->config->atom;
 
     if (!sdp_operands_fetch(job, &sdp->x1.operands, surface, y, x, pixels) ||
         !sdp_operands_fetch(job, &sdp->x2.operands, surface, y, x, pixels) ||
         !sdp_operands_fetch(job, &sdp->y.operands, surface, y, x, pixels)) {
         return false;
     }
-    x_chunk(&sdp->x1, values, count);
-    x_chunk(&sdp->x2, values, count);
-    y_chunk(sdp, values, count, surface);
-    job->sdp_saturation +=
-        output_chunk(sdp->line + (size_t)x * job->config->atom, values,
-                     sdp->out_offset, sdp->out_scale, sdp->out_shift, count);
+    sdp_x_chunk(&sdp->x1, values, count);
+    sdp_x_chunk(&sdp->x2, values, count);
+    sdp_y_chunk(&sdp->y, job, values, count, sdp->cube.channels - first);
+    job->sdp_saturation += sdp_output_chunk(
+        sdp->line + (size_t)x * job->config->atom, values, sdp->out_offset,
+        sdp->out_scale, sdp->out_shift, count);
     return true;
 }
 
