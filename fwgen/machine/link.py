@@ -22,6 +22,9 @@ from fwgen.machine.frames import (
 from fwgen.machine.transport import Transport
 
 Direction = Literal["input", "output"]
+# How long a RUN without a limit of its own may take before it is asked for again.
+_UNLIMITED_RUN_SECONDS = 60.0
+
 _DIRECTIONS: dict[Direction, int] = {"input": 0, "output": 1}
 DTYPES = {1: "int8", 2: "uint8", 3: "int16", 4: "uint16", 5: "float16", 6: "float32"}
 LAYOUTS = {1: "NCHW", 2: "NHWC", 3: "NCxHWx"}
