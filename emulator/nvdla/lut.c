@@ -137,10 +137,10 @@ static int64_t le_value(const struct nvdla_lut_config *config,
         if (!config->le_linear &&
             (config->le_offset > 0 ||
              (config->offset_zero_counts && config->le_offset == 0))) {
-            /* The first entry stands at START + 2^offset. An offset past the
-             * input's 39 bits makes every input an underflow; the cap keeps
-             * the product below 2^62. */
-            int power = config->le_offset < 40 ? config->le_offset : 40;
+            /* The first entry stands at START + 2^offset. From 2^47 on every
+             * slope but 0 saturates the result, so the cap changes nothing;
+             * it keeps the product below 2^63. */
+            int power = config->le_offset < 47 ? config->le_offset : 47;
 
             base += (int64_t)1 << power;
         }

@@ -165,3 +165,8 @@ def test_an_idle_rdma_of_a_later_operation_is_left_alone(model_library: Path) ->
     for seed in (1028, 1048, 1074, 1228):
         for config in ("nv_small", "nv_large"):
             assert compare(make_case("sequence", config, seed), model_library) == []
+
+
+def test_exponent_offset_beyond_the_input_width(model_library: Path) -> None:
+    """START + 2^42 as the base of an underflow slope with shift 15."""
+    assert compare(make_case("lut", "nv_large", 100274), model_library) == []

@@ -94,6 +94,17 @@ def test_exponent_underflow_base_differs_at_offset_zero() -> None:
     assert _cdp(-2, settings) == -5
 
 
+def test_exponent_offsets_beyond_the_input_keep_their_weight() -> None:
+    # base = 2**40: (10 - 2**40) / 2**15 rounds to -2**25.
+    settings = replace(
+        _LINEAR, le_linear=False, le_index_offset=40, le_underflow_slope=(1, 15), hybrid_lo=False
+    )
+    assert _sdp(10, settings) == -(1 << 25)
+    assert _sdp(10, replace(settings, le_index_offset=46)) == -(1 << 31)
+    assert _sdp(10, replace(settings, le_index_offset=127)) == -(1 << 31)
+    assert _cdp(10, replace(settings, le_index_offset=127)) == -32768
+
+
 def test_slope_saturates_at_32_bits() -> None:
     settings = replace(_LINEAR, le_underflow_slope=(32767, -16))
     assert _sdp(-(1 << 20), settings) == -(1 << 31)

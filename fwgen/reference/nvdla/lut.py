@@ -27,8 +27,8 @@ LE_ENTRIES = 65
 LO_ENTRIES = 257
 
 # 2**exponent in the base of an exponential underflow: from here on every slope
-# saturates, so larger exponents need not be represented.
-_MAX_BASE_EXPONENT = 46
+# but 0 saturates, so larger exponents need not be represented.
+_MAX_BASE_EXPONENT = 47
 
 
 @dataclass(frozen=True, slots=True)
