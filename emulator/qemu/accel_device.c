@@ -15,6 +15,10 @@
  *
  * Registers are 32 bits wide; any other access is a guest error that reads as
  * zero and writes nothing.
+ *
+ * Reset. Accelerators as NVDLA have no reset of their own; the SoC's clock and
+ * reset controller has one. reset=ADDRESS puts one word of such a controller on
+ * the bus: writing anything but 0 to it resets this device.
  */
 #define _GNU_SOURCE
 #include "accel_device.h"
@@ -27,6 +31,7 @@
 
 #include "accel_model.h"
 #include "dma.h"
+#include "interrupt.h"
 #include "qemu_api.h"
 #include "record.h"
 #include "worker.h"
@@ -36,6 +41,8 @@
 #define MAX_FAULTS 16u
 /* Above what machines put there: RAM overlays use less. */
 #define MAP_PRIORITY 10
+#define RESET_BYTES 4u
+#define RESET_NAME "SOC.RESET"
 
 struct accel_device {
     /* Options. */
@@ -49,18 +56,22 @@ struct accel_device {
     uint64_t size;
     uint64_t irq_number;
     uint64_t clock_hz;
+    uint64_t reset_address;
     bool has_base;
     bool has_irq;
+    bool has_reset;
     /* The device. */
     struct accel_model *model;
     struct dma dma;
     struct record record;
     MemoryRegion *region;
+    MemoryRegion *reset_region; /* NULL without reset= */
     QEMUTimer *timer;
     qemu_irq irq;
     uint64_t cycles; /* model time */
     bool realized;
     bool threaded;
+    bool resetting; /* waits for the worker, without the big lock */
     struct worker worker;
 };
 
@@ -138,6 +149,9 @@ static void catch_up(struct accel_device *device)
 {
     uint64_t target = cycles_at(device, now_ns());
 
+    if (device->resetting) {
+        return; /* what ends now is dropped */
+    }
     if (!device->threaded) {
         if (target > device->cycles) {
             uint64_t step = target - device->cycles;
@@ -264,12 +278,15 @@ static const MemoryRegionOps mmio_ops = {
     .impl = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
 };
 
+/* Drops all work, as the model's reset does, and sets its time to now. */
 static void reset(void *opaque)
 {
     struct accel_device *device = opaque;
 
     if (device->threaded) {
+        device->resetting = true;
         worker_settle(&device->worker);
+        device->resetting = false;
     }
     qemu.timer_del(device->timer);
     device->family->reset(device->model);
@@ -277,6 +294,42 @@ static void reset(void *opaque)
     qemu.qemu_set_irq(device->irq, 0);
     record_reset(&device->record, now_ns());
 }
+
+static uint64_t reset_read(void *opaque, uint64_t addr, unsigned size)
+{
+    struct accel_device *device = opaque;
+
+    if (access_is_valid(device, "read", addr, size)) {
+        record_access(&device->record, now_ns(), false, device->reset_address,
+                      0, RESET_NAME);
+    }
+    return 0;
+}
+
+static void reset_write(void *opaque, uint64_t addr, uint64_t data,
+                        unsigned size)
+{
+    struct accel_device *device = opaque;
+
+    if (!access_is_valid(device, "write", addr, size)) {
+        return;
+    }
+    record_access(&device->record, now_ns(), true, device->reset_address, data,
+                  RESET_NAME);
+    if (data != 0) {
+        /* What was over before the reset has reached memory. */
+        catch_up(device);
+        reset(device);
+    }
+}
+
+static const MemoryRegionOps reset_ops = {
+    .read = reset_read,
+    .write = reset_write,
+    .endianness = QEMU_DEVICE_LITTLE_ENDIAN,
+    .valid = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
+    .impl = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
+};
 
 /* ---- options ---- */
 
@@ -369,6 +422,9 @@ static bool accel_option(void *overlay, const char *key, const char *value,
     } else if (strcmp(key, "irq") == 0) {
         number = &device->irq_number;
         device->has_irq = true;
+    } else if (strcmp(key, "reset") == 0) {
+        number = &device->reset_address;
+        device->has_reset = true;
     } else if (strcmp(key, "clock") == 0) {
         number = &device->clock_hz;
     } else if (strcmp(key, "size") == 0) {
@@ -383,6 +439,15 @@ static bool accel_option(void *overlay, const char *key, const char *value,
         return false;
     }
     return true;
+}
+
+/* The reset word is outside of the window, in the same address space. */
+static bool reset_is_possible(const struct accel_device *device)
+{
+    uint64_t address = device->reset_address;
+
+    return address % RESET_BYTES == 0 && address <= UINT64_MAX - RESET_BYTES &&
+           (address < device->base || address - device->base >= device->size);
 }
 
 static bool accel_finish(void *overlay, char *error, size_t size)
@@ -420,6 +485,13 @@ static bool accel_finish(void *overlay, char *error, size_t size)
                  device->family->window_size);
         return false;
     }
+    if (device->has_reset && !reset_is_possible(device)) {
+        snprintf(error, size,
+                 "%s: reset=0x%" PRIx64 " is impossible (a multiple of %u "
+                 "outside of the register window)",
+                 device->name, device->reset_address, RESET_BYTES);
+        return false;
+    }
     device->model = device->family->create(device->config, &host, error, size);
     if (device->model == NULL) {
         return false;
@@ -440,91 +512,33 @@ static bool accel_finish(void *overlay, char *error, size_t size)
 
 /* ---- the machine ---- */
 
-/* Interrupt controllers: their QOM type, the property that counts their lines
- * and how many of these are internal. */
-static const struct {
-    const char *type;
-    const char *count_property;
-    uint64_t internal;
-} controllers[] = {
-    {"armv7m", "num-irq", 16},
-    {"arm_gic", "num-irq", 32},
-    {"arm-gicv3", "num-irq", 32},
-    {"riscv.sifive.plic", "num-sources", 0},
-};
-
-static Object *find_controller(const struct accel_device *device, char *error,
-                               size_t size)
+/* A window in front of whatever the machine has at that address. */
+static MemoryRegion *map_registers(struct accel_device *device,
+                                   const MemoryRegionOps *ops, uint64_t base,
+                                   uint64_t bytes)
 {
-    bool ambiguous = false;
-    Object *object;
+    MemoryRegion *region = calloc(1, QEMU_MEMORY_REGION_BYTES);
 
-    if (device->intc[0] == '/') {
-        object = qemu.object_resolve_path(device->intc, &ambiguous);
-    } else {
-        object = qemu.object_resolve_path_type("", device->intc, &ambiguous);
+    if (region != NULL) {
+        qemu.memory_region_init_io(region, NULL, ops, device, device->name,
+                                   bytes);
+        qemu.memory_region_add_subregion_overlap(qemu.get_system_memory(), base,
+                                                 region, MAP_PRIORITY);
     }
-    if (object == NULL) {
-        snprintf(error, size,
-                 ambiguous
-                     ? "%s: the machine has several interrupt controllers "
-                       "\"%s\"; give intc= a path"
-                     : "%s: the machine has no interrupt controller "
-                       "\"%s\"",
-                 device->name, device->intc);
-    }
-    return object;
-}
-
-/* qdev_get_gpio_in() ends the process on a line that does not exist. */
-static bool line_exists(const struct accel_device *device, Object *controller,
-                        char *error, size_t size)
-{
-    const char *type = qemu.object_get_typename(controller);
-
-    for (size_t i = 0; i < sizeof(controllers) / sizeof(controllers[0]); i++) {
-        Error *failure = NULL;
-        uint64_t lines;
-
-        if (strcmp(type, controllers[i].type) != 0) {
-            continue;
-        }
-        lines = qemu.object_property_get_uint(
-            controller, controllers[i].count_property, &failure);
-        if (failure != NULL) {
-            qemu.error_free(failure);
-            continue;
-        }
-        lines -=
-            controllers[i].internal < lines ? controllers[i].internal : lines;
-        if (device->irq_number < lines) {
-            return true;
-        }
-        snprintf(error, size,
-                 "%s: irq=%" PRIu64 " does not exist, %s of this machine has "
-                 "lines 0 to %" PRIu64,
-                 device->name, device->irq_number, type, lines - 1);
-        return false;
-    }
-    snprintf(error, size,
-             "%s: interrupt controllers of type \"%s\" are not known",
-             device->name, type);
-    return false;
+    return region;
 }
 
 static bool accel_realize(void *overlay, char *error, size_t size)
 {
     struct accel_device *device = overlay;
-    Object *controller = find_controller(device, error, size);
 
-    if (controller == NULL || !line_exists(device, controller, error, size)) {
+    device->irq = interrupt_line(device->name, device->intc, device->irq_number,
+                                 error, size);
+    if (device->irq == NULL) {
         return false;
     }
-    device->irq = qemu.qdev_get_gpio_in((DeviceState *)controller,
-                                        (int)device->irq_number);
-    device->region = calloc(1, QEMU_MEMORY_REGION_BYTES);
     device->timer = calloc(1, QEMU_TIMER_BYTES);
-    if (device->region == NULL || device->timer == NULL) {
+    if (device->timer == NULL) {
         snprintf(error, size, "out of memory");
         return false;
     }
@@ -536,10 +550,17 @@ static bool accel_realize(void *overlay, char *error, size_t size)
         snprintf(error, size, "%s: cannot start a thread", device->name);
         return false;
     }
-    qemu.memory_region_init_io(device->region, NULL, &mmio_ops, device,
-                               device->name, device->size);
-    qemu.memory_region_add_subregion_overlap(
-        qemu.get_system_memory(), device->base, device->region, MAP_PRIORITY);
+    device->region =
+        map_registers(device, &mmio_ops, device->base, device->size);
+    if (device->has_reset) {
+        device->reset_region = map_registers(
+            device, &reset_ops, device->reset_address, RESET_BYTES);
+    }
+    if (device->region == NULL ||
+        (device->has_reset && device->reset_region == NULL)) {
+        snprintf(error, size, "out of memory");
+        return false;
+    }
     qemu.qemu_register_reset(reset, device);
     device->realized = true;
     return true;
@@ -556,8 +577,8 @@ static void accel_exit(void *overlay)
 
 const struct overlay_kind accel_device_kind = {
     .key = "accel",
-    .options = "config, base, size, irq, intc, clock, name, dma, sram, trace, "
-               "events and fault",
+    .options = "config, base, size, irq, intc, clock, name, dma, sram, reset, "
+               "trace, events and fault",
     .begin = accel_begin,
     .option = accel_option,
     .finish = accel_finish,

@@ -256,6 +256,14 @@ class _Rules:
                     f"priority {priority} is too urgent to call FreeRTOS from",
                     f"{top} (max_syscall_priority) to {lowest}",
                 )
+            if item.reset_register is not None:
+                self.aligned((*path, "reset_register"), item.reset_register, 4)
+                if item.reset_register == 0:
+                    self.fail(
+                        (*path, "reset_register"),
+                        "address 0 is no reset register",
+                        "its address, or no such key",
+                    )
             if item.sram is not None:
                 names = [memory.name for memory in board.memories]
                 if item.sram not in names:
@@ -300,6 +308,11 @@ class _Rules:
         spans += [
             (item.base, item.base + item.window, ("accelerator", i, "base"), f"'{item.name}'")
             for i, item in enumerate(board.accelerators)
+        ]
+        spans += [
+            (register, register + 4, ("accelerator", i, "reset_register"), "the reset register")
+            for i, item in enumerate(board.accelerators)
+            if (register := item.reset_register) is not None
         ]
         spans += [
             (uart.base, uart.base + _UART_SIZE, (key, "base"), f"[{key}]")

@@ -25,6 +25,7 @@ class AcceleratorDevice:
         clock_hz: model cycles per second.
         dma: what its DRAM port reaches; anything else is a guest error.
         sram: what its second port reaches.
+        reset: address of the SoC's reset register for it; None: there is none.
         faults: fault specifications for driver tests (docs/emulator.md).
         controller: QOM type or path of the interrupt controller.
     """
@@ -37,6 +38,7 @@ class AcceleratorDevice:
     clock_hz: int = 100_000_000
     dma: tuple[Range, ...] = ()
     sram: tuple[Range, ...] = ()
+    reset: int | None = None
     faults: tuple[str, ...] = ()
     controller: str = "armv7m"
 
@@ -55,6 +57,8 @@ class AcceleratorDevice:
             if ranges:
                 text = "+".join(f"{r.base:#x}:{r.size:#x}" for r in ranges)
                 options.append((key, text))
+        if self.reset is not None:
+            options.append(("reset", hex(self.reset)))
         options += [("fault", fault) for fault in self.faults]
         return tuple(options)
 

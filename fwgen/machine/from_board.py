@@ -84,6 +84,7 @@ def _device(board: Board, accelerator: Accelerator, faults: tuple[str, ...]) -> 
         clock_hz=accelerator.clock_hz,
         dma=merge_ranges(dma),
         sram=sram,
+        reset=accelerator.reset_register,
         faults=faults,
         controller=board.qemu.controller_type,
     )

@@ -15,7 +15,7 @@ import pytest
 from fwgen.resources import resource_dir
 
 FIXTURES = Path(__file__).parent / "fixtures"
-MODULE_SOURCES = ("accel_device", "dma", "module", "qemu_api", "record", "worker")
+MODULE_SOURCES = ("accel_device", "dma", "interrupt", "module", "qemu_api", "record", "worker")
 
 
 def _need(*programs: str) -> None:

@@ -182,9 +182,36 @@ def test_fault_reaches_the_model(bare_program: Program, toy_module: Path):
     assert session.summaries[0].interrupts == 0
 
 
+@pytest.mark.parametrize("icount", [5, None])
+@pytest.mark.parametrize("config", ["fast", "slow"])
+def test_reset_register(
+    bare_program: Program, toy_module: Path, tmp_path: Path, config: str, icount: int | None
+):
+    """Work is dropped, also while the worker computes it; what comes after runs."""
+    reset = 0x50020000
+    trace = tmp_path / "trace.txt"
+    # 20 ms for the operation: it is not over before the guest writes the register.
+    machine = an385(toy(config=config, reset=reset, clock_hz=1_000_000), icount=icount)
+    elf = bare_program(10, RESET=reset, EARLY=int(icount is None))
+    session = QemuSession(elf, machine, module=toy_module, limit=20, trace=trace)
+    assert finish(session) == 0
+    assert session.summaries[0].operations == 1
+    assert [e.message for e in session.guest_errors] == [
+        "write of 2 bytes at offset 0x0: only aligned 32-bit accesses exist"
+    ]
+    lines = [line.split()[2:] for line in trace.read_text().splitlines()]
+    assert [f for f in lines if f[-1] == "SOC.RESET"] == [
+        ["W", "0x50020000", "0x00000000", "SOC.RESET"],
+        ["W", "0x50020000", "0x00000002", "SOC.RESET"],
+        ["R", "0x50020000", "0x00000000", "SOC.RESET"],
+    ]
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
+        ({"reset": 0x50020002}, "reset=0x50020002 is impossible"),
+        ({"reset": 0x50000FFC}, "outside of the register window"),
         ({"irq": 32}, "irq=32 does not exist, armv7m of this machine has lines 0 to 31"),
         ({"family": "vax"}, 'no accelerator family "vax"; known: toy'),
         ({"config": "huge"}, 'no configuration "huge"'),

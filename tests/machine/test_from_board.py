@@ -1,0 +1,48 @@
+"""A board's profile as the machine that plays it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fwgen.board.profile import list_boards, load_board
+from fwgen.errors import UsageError
+from fwgen.machine.config import Range
+from fwgen.machine.from_board import machine_config, merge_ranges
+
+
+@pytest.mark.parametrize("name", list_boards())
+def test_devices_are_those_of_the_profile(name: str) -> None:
+    board = load_board(name)
+    machine = machine_config(board)
+    for accelerator, device in zip(board.accelerators, machine.accelerators, strict=True):
+        options = dict(device.module_options())
+        assert int(options["base"], 0) == accelerator.base
+        assert options["config"] == accelerator.config
+        # An emulated engine can always be reset, so that no fault breaks a board for good.
+        assert int(options["reset"], 0) == accelerator.reset_register
+
+
+def test_a_board_without_a_reset_register() -> None:
+    board = load_board("mps2-an385")
+    bare = replace(board.accelerators[0], reset_register=None)
+    machine = machine_config(replace(board, accelerators=(bare,)))
+    assert "reset" not in dict(machine.accelerators[0].module_options())
+
+
+def test_faults_go_to_their_device() -> None:
+    board = load_board("mps2-an385")
+    machine = machine_config(board, faults={"dla0": ("irq-lost", "irq-twice:3")})
+    options = machine.accelerators[0].module_options()
+    assert options[-2:] == (("fault", "irq-lost"), ("fault", "irq-twice:3"))
+    with pytest.raises(UsageError, match="no accelerator 'dla7'"):
+        machine_config(board, faults={"dla7": ("irq-lost",)})
+
+
+def test_ranges_merge() -> None:
+    assert merge_ranges([Range(0x20, 0x10), Range(0, 0x10), Range(0x10, 8)]) == (
+        Range(0, 0x18),
+        Range(0x20, 0x10),
+    )
+    assert merge_ranges([Range(0, 0x40), Range(0x10, 8)]) == (Range(0, 0x40),)
