@@ -1,7 +1,8 @@
 """The stages in a row: model file -> Model -> Program -> Layout.
 
 `build`, `inspect` and `check` share this module, so that what one says of a
-model is true for the others.
+model is true for the others. A stage is imported when it is run: a build that has
+nothing to do asks the stamp and imports none of them.
 """
 
 from __future__ import annotations
@@ -9,21 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fwgen.accel.protocol import AcceleratorFamily, CheckReport
 from fwgen.accel.registry import family
 from fwgen.board.profile import load_board
 from fwgen.board.types import Accelerator, Board
 from fwgen.build.firmware import BuildResult, build, plan_options, up_to_date
 from fwgen.build.options import BuildOptions
 from fwgen.errors import FitError, ModelError
-from fwgen.model import Model, load_model
-from fwgen.plan.layout import Layout
-from fwgen.plan.planner import plan
-from fwgen.program.disassemble import disassemble
-from fwgen.program.encode import all_words, encode
-from fwgen.program.optimise import optimise
-from fwgen.program.program import Program
+from fwgen.model import Model, load_model, open_model
+
+if TYPE_CHECKING:
+    from fwgen.accel.protocol import AcceleratorFamily, CheckReport
+    from fwgen.plan.layout import Layout
+    from fwgen.program.program import Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,8 @@ def compile_model(
         ModelError: damaged, or not supported by the board's accelerator.
         FitError: it does not fit the board's memory.
     """
+    from fwgen.plan.planner import plan
+
     board = board if isinstance(board, Board) else load_board(board)
     model = load_model(path)
     accelerator, program = lower_model(model, board)
@@ -130,21 +132,23 @@ def build_model(
         TaskError: a source does not compile.
     """
     board = board if isinstance(board, Board) else load_board(board)
-    model = load_model(path)
-    directory = directory if directory is not None else default_directory(model, board)
-    finished = up_to_date(directory, [model.sha256], board, options, model.name)
+    file = open_model(path)
+    directory = directory if directory is not None else default_directory(file.name, board)
+    finished = up_to_date(directory, [file.sha256], board, options, file.name)
     if finished is not None:
         return finished
+    from fwgen.plan.planner import plan
+
     progress("lowering the model")
-    _, program = lower_model(model, board)
+    _, program = lower_model(file.read(), board)
     progress("planning memory")
     layout = plan(program, board, plan_options(options))
-    return build(program, layout, board, directory, options, request=model.name, progress=progress)
+    return build(program, layout, board, directory, options, request=file.name, progress=progress)
 
 
-def default_directory(model: Model, board: Board) -> Path:
+def default_directory(model_name: str, board: Board) -> Path:
     """Where a build goes when the user names no folder."""
-    return Path("build") / f"{board.name}-{model.name}"
+    return Path("build") / f"{board.name}-{model_name}"
 
 
 def check_model(path: Path, board: str | Board) -> ModelCheck:
@@ -154,6 +158,8 @@ def check_model(path: Path, board: str | Board) -> ModelCheck:
         UsageError: no such file or board.
         ModelError: the file is damaged, or made for another family.
     """
+    from fwgen.plan.planner import plan
+
     board = board if isinstance(board, Board) else load_board(board)
     model = load_model(path)
     accelerator = accelerator_for(model, board)
@@ -174,6 +180,10 @@ def program_listing(compiled: CompiledModel, *, optimised: bool = True) -> list[
     Args:
         optimised: False shows every register write of the lowering.
     """
+    from fwgen.program.disassemble import disassemble
+    from fwgen.program.encode import all_words, encode
+    from fwgen.program.optimise import optimise
+
     kind: AcceleratorFamily = family(compiled.program.family)
     traits = kind.register_traits(compiled.program.config)
     program = compiled.program

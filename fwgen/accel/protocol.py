@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from fwgen.model.model import Model
-from fwgen.program.program import Program
-from fwgen.program.traits import RegisterTraits
+if TYPE_CHECKING:
+    from fwgen.model.model import Model
+    from fwgen.program.program import Program
+    from fwgen.program.traits import RegisterTraits
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,40 @@
-"""The accelerator families that this version knows."""
+"""The accelerator families that this version knows.
+
+A family's module brings its lowering and its models' reader with it, so it is
+imported when somebody asks for the family. The names of its configurations are in
+a module of their own: checking a board profile needs no more.
+"""
 
 from __future__ import annotations
 
 import difflib
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
 
-from fwgen.accel.nvdla.family import NvdlaFamily
-from fwgen.accel.protocol import AcceleratorFamily
 from fwgen.errors import UsageError
 
-_FAMILIES: dict[str, AcceleratorFamily] = {"nvdla": NvdlaFamily()}
+if TYPE_CHECKING:
+    from fwgen.accel.protocol import AcceleratorFamily
+
+
+class _Entry(NamedTuple):
+    """Where a family is: modules, and the attributes in them."""
+
+    module: str
+    attribute: str  # an AcceleratorFamily without arguments
+    configurations_module: str
+    configurations: str  # a mapping whose keys are the names
+
+
+_FAMILIES = {
+    "nvdla": _Entry(
+        "fwgen.accel.nvdla.family",
+        "NvdlaFamily",
+        "fwgen.accel.nvdla.configurations",
+        "CONFIGURATIONS",
+    ),
+}
 
 
 def families() -> tuple[str, ...]:
@@ -16,8 +42,24 @@ def families() -> tuple[str, ...]:
     return tuple(sorted(_FAMILIES))
 
 
+@cache
 def family(name: str) -> AcceleratorFamily:
     """The family of that name; UsageError if there is none."""
+    entry = _entry(name)
+    found: AcceleratorFamily = getattr(import_module(entry.module), entry.attribute)()
+    return found
+
+
+def configurations(name: str) -> tuple[str, ...]:
+    """Names of a family's configurations, without importing the family.
+
+    Raises UsageError if there is no such family.
+    """
+    entry = _entry(name)
+    return tuple(getattr(import_module(entry.configurations_module), entry.configurations))
+
+
+def _entry(name: str) -> _Entry:
     found = _FAMILIES.get(name)
     if found is None:
         near = difflib.get_close_matches(name, _FAMILIES, n=1)

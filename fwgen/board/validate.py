@@ -12,6 +12,7 @@ import difflib
 from collections.abc import Iterable
 from typing import NoReturn
 
+from fwgen.accel.registry import configurations, families
 from fwgen.board.document import Node
 from fwgen.board.toml_lines import Path
 from fwgen.board.types import Board, Uart
@@ -38,10 +39,7 @@ _UART_SIZE = 0x1000
 
 def known_configurations() -> dict[str, tuple[str, ...]]:
     """Accelerator families of this installation and their configurations."""
-    # Imported late: the families bring the lowering with them.
-    from fwgen.accel.registry import families, family
-
-    return {name: family(name).configurations for name in families()}
+    return {name: configurations(name) for name in families()}
 
 
 def check(board: Board, root: Node) -> None:
@@ -227,18 +225,18 @@ class _Rules:
 
     def accelerators(self) -> None:
         board = self.board
-        families = known_configurations()
+        known = known_configurations()
         self.unique(("accelerator",), (item.name for item in board.accelerators))
         for index, item in enumerate(board.accelerators):
             path: Path = ("accelerator", index)
-            if item.family not in families:
-                self.unknown((*path, "family"), "accelerator family", item.family, families)
-            if item.config not in families[item.family]:
+            if item.family not in known:
+                self.unknown((*path, "family"), "accelerator family", item.family, known)
+            if item.config not in known[item.family]:
                 self.unknown(
                     (*path, "config"),
                     f"{item.family} configuration",
                     item.config,
-                    families[item.family],
+                    known[item.family],
                 )
             self.aligned((*path, "base"), item.base, PAGE)
             self.aligned((*path, "window"), item.window, PAGE)

@@ -7,13 +7,14 @@ string table at the head of Paddle-Lite's naive buffers.
 
 from __future__ import annotations
 
+import hashlib
 import struct
+from dataclasses import dataclass
 from pathlib import Path
 
 from fwgen import __version__
 from fwgen.errors import ModelError, UsageError
 from fwgen.model.model import Model
-from fwgen.model.nvdla.model import read_model
 
 MAX_FILE = 1 << 31
 
@@ -78,16 +79,52 @@ def read_file(path: Path) -> bytes:
     return data
 
 
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """A model file whose bytes have been read and not looked at yet.
+
+    Name and hash are those of the Model that `read` gives. They identify a build,
+    so that one with nothing to do needs no reader.
+    """
+
+    path: Path
+    data: bytes
+
+    @property
+    def name(self) -> str:
+        """File name without its last suffix."""
+        return self.path.stem
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the file, 64 hexadecimal digits."""
+        return hashlib.sha256(self.data).hexdigest()
+
+    def read(self) -> Model:
+        """Recognise the kind and read it; errors as `load_model`."""
+        return _read_model(self.data, self.name, str(self.path))
+
+
+def open_model(path: Path) -> ModelFile:
+    """A model file's bytes. Errors as `read_file`."""
+    return ModelFile(path, read_file(path))
+
+
 def load_model(path: Path) -> Model:
     """Read a compiled model of any supported kind, recognised by its content.
 
     Raises UsageError if the file cannot be read, ModelError if it is damaged or
     of a kind that this version cannot compile.
     """
-    data = read_file(path)
-    source = str(path)
+    return open_model(path).read()
+
+
+def _read_model(data: bytes, name: str, source: str) -> Model:
     if _is_loadable(data):
-        return read_model(data, path.stem, source)
+        # Imported on use: the readers are most of the time that an import takes.
+        from fwgen.model.nvdla.model import read_model
+
+        return read_model(data, name, source)
     for matches, kind in _OTHERS:
         if matches(data):
             raise ModelError(

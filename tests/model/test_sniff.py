@@ -8,7 +8,7 @@ import pytest
 from nvdla_cases import all_cases
 
 from fwgen.errors import ExitCode, ModelError, UsageError
-from fwgen.model import load_model
+from fwgen.model import load_model, open_model
 
 TFLITE = b"\x1c\x00\x00\x00TFL3" + bytes(40)
 ONNX = b"\x08\x07\x12\x07pytorch\x1a\x03" + bytes(40)
@@ -64,3 +64,11 @@ def test_loadables_are_known_without_their_suffix(testdata: Path, tmp_path: Path
         model = load_model(path)
         assert (model.family, model.name) == ("nvdla", "model")
         assert model.sha256 == case.facts["sha256"]
+
+
+def test_a_file_has_the_models_identity_before_it_is_read() -> None:
+    path = Path(__file__).resolve().parents[2] / "examples" / "digits" / "digits.nvdla"
+    file = open_model(path)
+    model = file.read()
+    assert (file.name, file.sha256) == (model.name, model.sha256)
+    assert file.name == "digits"
