@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from fwgen.build.application import Application
+
 DEFAULT_TASK_PRIORITY = 5
 DEFAULT_STACK_WORDS = 2048
 
@@ -37,11 +39,14 @@ class BuildOptions:
         irq: interrupt number of the first accelerator instead of the profile's.
         timeout_ms: longest wait for one operation, instead of the profile's.
         idle: "spin", "wfi" or "wfe" instead of the profile's.
+        link: the serial link, through which `fwgen run` feeds the models. Without it there
+            is no shell either, and the application alone uses the models.
         shell: text shell on the console.
         profile: time of each operation.
         operation_names: names of operations in the image.
         canaries: guard words between buffers; None: in test builds only.
         optimise_program: False keeps every register write of the lowering.
+        app: the user's own sources.
         jobs: compilers that run at the same time; 0: one per processor.
     """
 
@@ -56,12 +61,19 @@ class BuildOptions:
     irq: int | None = None
     timeout_ms: int | None = None
     idle: str | None = None
+    link: bool = True
     shell: bool = True
     profile: bool = True
     operation_names: bool = True
     canaries: bool | None = None
     optimise_program: bool = True
+    app: Application | None = None
     jobs: int = 0
+
+    @property
+    def with_shell(self) -> bool:
+        """Whether the text shell is in the image: it reads what the link receives."""
+        return self.shell and self.link
 
     @property
     def with_canaries(self) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fwgen.board.types import Board
 from fwgen.build import result as names
+from fwgen.build.application import FOLDER, Application
 from fwgen.build.artefacts import write_file, write_images
 from fwgen.build.elf import Image, read_image
 from fwgen.build.freertos import Kernel, find_kernel, kernel_digest
@@ -54,7 +55,7 @@ def build_image(
     toolchain = find_toolchain()
     check_core(toolchain, board.cpu.core)
     context = project_context(plans, board, options)
-    files = project_files(context, kernel)
+    files = project_files(context, kernel, options.app)
     try:
         remove_stamp(out_dir)
         progress("writing sources")
@@ -68,6 +69,9 @@ def build_image(
             produced = _write_reports(
                 out_dir, image, context, plans, board, options, toolchain, kernel
             )
+        except TaskError as error:
+            _discard(out_dir)
+            raise _at_the_users_file(error, options.app) from None
         except BaseException:
             _discard(out_dir)
             raise
@@ -96,15 +100,32 @@ def _content_hash(plans: Sequence[ModelPlan]) -> str:
     return digest.hexdigest()
 
 
-def project_files(context: ProjectContext, kernel: Kernel) -> dict[str, bytes]:
-    """Every source file of a project: generated, runtime, kernel."""
+def project_files(
+    context: ProjectContext, kernel: Kernel, app: Application | None = None
+) -> dict[str, bytes]:
+    """Every source file of a project: generated, runtime, kernel, the application's own."""
     files = render_project(context)
     runtime = resource_dir("rtos")
     for name in context.runtime_files:
         files[f"rtos/{name}"] = (runtime / name).read_bytes()
     for name, path in kernel.files().items():
         files[f"kernel/{name}"] = path.read_bytes()
+    if app is not None:
+        files |= app.contents()
     return files
+
+
+def _at_the_users_file(error: TaskError, app: Application | None) -> TaskError:
+    """The same error, pointing at the application's file instead of its copy."""
+    if app is None or not (error.where or "").startswith(f"{FOLDER}/"):
+        return error
+    assert error.where is not None
+    return TaskError(
+        error.message,
+        where=str(app.root / error.where.removeprefix(f"{FOLDER}/")),
+        expected=error.expected,
+        hints=error.hints,
+    )
 
 
 def _discard(directory: Path) -> None:
@@ -273,7 +294,8 @@ def _build_info(
 ) -> dict[str, object]:
     settings = asdict(options)
     # Where things lie on this machine does not change the image.
-    del settings["freertos"], settings["jobs"]
+    del settings["freertos"], settings["jobs"], settings["app"]
+    settings["shell"] = options.with_shell
     settings["canaries"] = options.with_canaries
     return {
         "fwgen": context.version,
@@ -295,6 +317,7 @@ def _build_info(
             for plan, model in zip(plans, context.models, strict=True)
         ],
         "options": settings,
+        "application": asdict(context.application),
         "compiler": toolchain.description,
         "kernel": {"version": kernel.version, "sha256": kernel_digest(kernel)},
     }

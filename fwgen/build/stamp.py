@@ -108,6 +108,7 @@ def request_hash(
         _facts(Path(prefix + "gcc")),
         str(kernel),
         *_tree_facts(kernel, (".c", ".h")),
+        *(options.app.facts() if options.app is not None else ()),
     ]
     package = Path(__file__).resolve().parent.parent
     facts += _tree_facts(package, (".py",))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from fwgen import __version__
 from fwgen.accel.registry import family
 from fwgen.board.types import Accelerator, Board, Uart
+from fwgen.build.application import FOLDER, Application
 from fwgen.build.options import BuildKind, BuildOptions
 from fwgen.build.toolchain import core_flags
 from fwgen.codegen.linker import VECTOR_ENTRIES, LinkMap, link_map
@@ -133,6 +134,23 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class ApplicationText:
+    """The user's sources, with their paths in the project.
+
+    Attributes:
+        sources: in link order.
+        includes: folders of the include path.
+        defines: "NAME" or "NAME=VALUE".
+        digest: of everything above and the files' contents.
+    """
+
+    sources: tuple[str, ...] = ()
+    includes: tuple[str, ...] = ()
+    defines: tuple[str, ...] = ()
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ProjectContext:
     """Everything the templates see.
 
@@ -157,6 +175,7 @@ class ProjectContext:
     assembler_sources: tuple[str, ...]
     runtime_sources: tuple[str, ...]
     runtime_files: tuple[str, ...]
+    application: ApplicationText
     kernel_config: KernelConfig
     defines: tuple[Define, ...]
     vector_count: int
@@ -199,7 +218,7 @@ def project_context(
         "cortex_m",
         frozenset(drivers),
         frozenset(name for name in kernels.rows if name != "NULL"),
-        shell=options.shell,
+        shell=options.with_shell,
     )
     context = ProjectContext(
         version=__version__,
@@ -221,6 +240,7 @@ def project_context(
         ),
         runtime_sources=tuple(f"rtos/{name}" for name in runtime if not name.endswith(".h")),
         runtime_files=runtime,
+        application=_application(options.app),
         kernel_config=_kernel_config(board, options),
         defines=_defines(board, plans, options),
         vector_count=VECTOR_ENTRIES + board.cpu.external_irqs,
@@ -454,11 +474,23 @@ def _defines(board: Board, plans: Sequence[ModelPlan], options: BuildOptions) ->
         Define("FWGEN_SEMIHOSTING", _flag(test), "faults and EXIT end the emulator"),
         Define("FWGEN_TEST_BUILD", _flag(test), "misuse of the interface asserts"),
         Define("FWGEN_LINK_UART", _flag(board.link is not None), "the link has its own port"),
-        Define("FWGEN_SHELL", _flag(options.shell), "text commands on the console"),
+        Define("FWGEN_LINK", _flag(options.link), "the serial link's task"),
+        Define("FWGEN_SHELL", _flag(options.with_shell), "text commands on the console"),
         Define("FWGEN_LINK_TASK_PRIORITY", str(link_priority), "below the accelerator task"),
         Define("FWGEN_LINK_STACK_SIZE", str(options.link_stack_words), "in words"),
         Define("FWGEN_IDLE", _IDLE[options.idle or board.idle], "what the idle task does"),
         Define("FWGEN_DCACHE", _flag(has_cache(board)), "the CPU's data cache is switched on"),
+    )
+
+
+def _application(app: Application | None) -> ApplicationText:
+    if app is None:
+        return ApplicationText()
+    return ApplicationText(
+        tuple(f"{FOLDER}/{name}" for name in app.sources),
+        tuple(FOLDER if name == "." else f"{FOLDER}/{name}" for name in app.includes),
+        app.defines,
+        app.digest(),
     )
 
 

@@ -1,7 +1,6 @@
 /*
- * main.c - the application that is used when a project brings none: the
- * accelerator tasks, the serial link, and what the kernel asks of every
- * application.
+ * main.c - the main() that is used when a project brings none: the console, the
+ * accelerator tasks, the serial link, the application's tasks.
  */
 #include "FreeRTOS.h"
 #include "task.h"
@@ -22,7 +21,7 @@ __attribute__((weak)) void fwgen_app_start(void)
 {
 }
 
-int main(void)
+__attribute__((weak)) int main(void)
 {
     fwgen_console_open();
     fwgen_console_lock();

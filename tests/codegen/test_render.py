@@ -146,4 +146,4 @@ def test_weights_are_cut_where_the_sections_say(board: Board) -> None:
     binary = rendered["src/model_tiny_weights.bin"]
     assert binary == bytes(range(100))
     text = rendered["src/model_tiny_weights.S"].decode()
-    assert '.incbin "src/model_tiny_weights.bin", 0, 100' in text
+    assert '.incbin "model_tiny_weights.bin", 0, 100' in text

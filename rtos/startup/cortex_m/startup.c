@@ -10,9 +10,9 @@
 
 #include <string.h>
 
+#include "fwgen_boot.h"
 #include "fwgen_config_defaults.h"
 #include "fwgen_cpu.h"
-#include "fwgen_model.h"
 
 #define SCB_VTOR 0xe000ed08u
 #define SCB_CCR 0xe000ed14u
@@ -47,18 +47,7 @@ static void initialise_memory(void)
     (void)memcpy(__data_start, __data_load,
                  (uintptr_t)__data_end - (uintptr_t)__data_start);
     (void)memset(__bss_start, 0, (uintptr_t)__bss_end - (uintptr_t)__bss_start);
-    for (uint32_t i = 0; i < fwgen_boot_copy_count; i++) {
-        (void)memcpy(fwgen_boot_copies[i].destination,
-                     fwgen_boot_copies[i].source, fwgen_boot_copies[i].size);
-    }
-    for (uint32_t i = 0; i < fwgen_boot_clear_count; i++) {
-        (void)memset(fwgen_boot_clears[i].start, 0, fwgen_boot_clears[i].size);
-    }
-#if FWGEN_CANARIES
-    for (uint32_t i = 0; i < fwgen_canary_count; i++) {
-        *fwgen_canaries[i] = FWGEN_CANARY;
-    }
-#endif
+    fwgen_boot_memory();
 }
 
 void Reset_Handler(void)
