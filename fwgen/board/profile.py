@@ -8,20 +8,10 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
-import types
-import typing
-from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar
-
-import msgspec
 
 from fwgen.board import document, validate
-from fwgen.board.document import Node
-from fwgen.board.toml_lines import Path as KeyPath
 from fwgen.board.types import (
-    SIZE_PATTERN,
     Accelerator,
     Board,
     Cpu,
@@ -34,6 +24,7 @@ from fwgen.board.types import (
 )
 from fwgen.errors import UsageError
 from fwgen.resources import resource_dir
+from fwgen.toml.decode import Decoder
 
 __all__ = [
     "Accelerator",
@@ -50,11 +41,11 @@ __all__ = [
     "load_board",
 ]
 
-T = TypeVar("T")
-
 # Arrays of tables are written in the singular in TOML.
-FILE_KEYS = {"memories": "memory", "accelerators": "accelerator", "partitions": "partition"}
-_UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+DECODER = Decoder(
+    {"memories": "memory", "accelerators": "accelerator", "partitions": "partition"},
+    ("docs/boards.md lists all keys; `fwgen boards schema` prints the schema.",),
+)
 
 
 def board_folders() -> tuple[Path, ...]:
@@ -81,7 +72,7 @@ def load_board(name_or_path: str | Path) -> Board:
     """
     file = _find_board(str(name_or_path))
     root = document.resolve(file, _find_base)
-    board = _decode(root, Board, (), root)
+    board = DECODER.decode(root, Board)
     if file.parent in board_folders() and board.name != file.stem:
         raise UsageError(
             f"the profile's name '{board.name}' is not the name of its file",
@@ -123,149 +114,3 @@ def _find_base(name: str, file: Path) -> Path | None:
         if candidate.is_file():
             return candidate
     return None
-
-
-def file_key(field: str) -> str:
-    """How a field of the dataclasses is written in the file."""
-    return FILE_KEYS.get(field, field)
-
-
-def _decode(node: Node, kind: type[T], path: KeyPath, root: Node) -> T:
-    """One table to its dataclass; errors carry the position of the key."""
-    assert is_dataclass(kind)
-    if not isinstance(node.value, dict):
-        raise UsageError(
-            f"'{document.dotted(path)}' is not a table",
-            where=root.where(path),
-            expected=f"[{document.dotted(path)}]",
-        )
-    hints = typing.get_type_hints(kind, include_extras=True)
-    known = {file_key(field.name): field for field in fields(kind)}
-    for key in node.value:
-        if key not in known:
-            raise _unknown_key(key, tuple(known), (*path, key), root)
-    arguments: dict[str, Any] = {}
-    for key, field in known.items():
-        if key in node.value:
-            hint = hints[field.name]
-            arguments[field.name] = _decode_value(node.value[key], hint, (*path, key), root)
-        elif field.default is MISSING and field.default_factory is MISSING:
-            raise UsageError(
-                f"the key '{document.dotted((*path, key))}' is missing",
-                where=root.where(path),
-                expected=_describe(hints[field.name]),
-                hints=("docs/boards.md lists all keys; `fwgen boards schema` prints the schema.",),
-            )
-    return kind(**arguments)
-
-
-def _decode_value(node: Node, hint: Any, path: KeyPath, root: Node) -> Any:
-    bare, metadata = bare_type(hint)
-    if is_dataclass(bare):
-        return _decode(node, typing.cast(type[Any], bare), path, root)
-    if typing.get_origin(bare) is tuple:
-        element = typing.get_args(bare)[0]
-        if is_dataclass(bare_type(element)[0]):
-            return _decode_tables(node, bare_type(element)[0], path, root)
-    value = node.plain()
-    if isinstance(value, str) and any(
-        (meta.extra_json_schema or {}).get("pattern") == SIZE_PATTERN for meta in metadata
-    ):
-        value = _parse_size(value, path, root)
-    try:
-        return msgspec.convert(value, hint)
-    except (msgspec.ValidationError, TypeError, OverflowError) as error:
-        raise _bad_value(value, hint, str(error), path, root) from None
-
-
-def _decode_tables(node: Node, kind: type[T], path: KeyPath, root: Node) -> tuple[T, ...]:
-    if not isinstance(node.value, list):
-        raise UsageError(
-            f"'{document.dotted(path)}' is not an array of tables",
-            where=root.where(path),
-            expected=f"[[{document.dotted(path)}]]",
-        )
-    return tuple(_decode(item, kind, (*path, i), root) for i, item in enumerate(node.value))
-
-
-def bare_type(hint: Any) -> tuple[Any, tuple[msgspec.Meta, ...]]:
-    """The type below Annotated and `| None`, and all metadata on the way."""
-    metadata: tuple[msgspec.Meta, ...] = ()
-    while True:
-        origin = typing.get_origin(hint)
-        if origin is typing.Annotated:
-            metadata += hint.__metadata__
-            hint = hint.__origin__
-        elif origin in (typing.Union, types.UnionType):
-            (hint,) = [a for a in typing.get_args(hint) if a is not type(None)]
-        else:
-            return hint, metadata
-
-
-def _parse_size(text: str, path: KeyPath, root: Node) -> int:
-    match = re.fullmatch(r"([0-9]{1,15}) ?(B|KiB|MiB|GiB)?", text)
-    if not match:
-        raise UsageError(
-            f"'{text}' is not a size",
-            where=root.where(path),
-            expected='a number of bytes, or text as "64KiB" or "4MiB"',
-        )
-    return int(match.group(1)) * _UNITS[match.group(2) or ""]
-
-
-def _unknown_key(key: str, known: tuple[str, ...], path: KeyPath, root: Node) -> UsageError:
-    near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
-    table = document.dotted(path[:-1])
-    keys = f"one of {', '.join(sorted(known))}"
-    return UsageError(
-        f"unknown key '{key}'" + (f" in [{table}]" if table else ""),
-        where=root.where(path),
-        expected=f"'{near[0]}'" if near else keys,
-        hints=(f"Keys here: {', '.join(sorted(known))}.",),
-    )
-
-
-def _bad_value(value: Any, hint: Any, reason: str, path: KeyPath, root: Node) -> UsageError:
-    choices = choices_of(hint)
-    bad = value
-    if isinstance(value, list):
-        wrong = [item for item in value if item not in choices]
-        bad = wrong[0] if wrong else value
-        if wrong and choices:
-            path = (*path, value.index(bad))
-    if choices and isinstance(bad, str):
-        near = difflib.get_close_matches(bad, choices, n=1, cutoff=0.4)
-        return UsageError(
-            f"'{bad}' is not known for '{document.dotted(path)}'",
-            where=root.where(path),
-            expected=f"'{near[0]}'" if near else f"one of {', '.join(choices)}",
-            hints=(f"Known: {', '.join(choices)}.",),
-        )
-    reason = re.sub(r" - at `\$.*`$", "", reason)
-    shown = f"{bad:#x}" if isinstance(bad, int) and bad > 0xFFFF else repr(bad)
-    return UsageError(
-        f"bad value {shown[:60]} for '{document.dotted(path)}': {reason[:1].lower()}{reason[1:]}",
-        where=root.where(path),
-        expected=_describe(hint),
-    )
-
-
-def choices_of(hint: Any) -> tuple[str, ...]:
-    bare = bare_type(hint)[0]
-    if typing.get_origin(bare) is tuple:
-        bare = bare_type(typing.get_args(bare)[0])[0]
-    return typing.get_args(bare) if typing.get_origin(bare) is typing.Literal else ()
-
-
-def _describe(hint: Any) -> str:
-    """What a key wants, for a message."""
-    choices = choices_of(hint)
-    if choices:
-        return f"one of {', '.join(choices)}"
-    bare, metadata = bare_type(hint)
-    for meta in reversed(metadata):
-        if meta.description:
-            return meta.description.rstrip(".").split(". ")[0]
-    if is_dataclass(bare):
-        return "a table"
-    return getattr(bare, "__name__", str(bare))

@@ -17,7 +17,8 @@ from typing import Any
 import msgspec
 
 from fwgen.board import types
-from fwgen.board.profile import bare_type, choices_of, file_key, list_boards, load_board
+from fwgen.board.profile import DECODER, list_boards, load_board
+from fwgen.toml.decode import SIZE_PATTERN, bare_type, choices_of
 
 SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
 EXTENDS = {
@@ -65,8 +66,8 @@ def _in_file_form(part: dict[str, Any]) -> dict[str, Any]:
     """Keys as they are written in TOML, and no others."""
     result: dict[str, Any] = copy.deepcopy(part)
     result.pop("title", None)
-    result["properties"] = {file_key(k): _clean(v) for k, v in result["properties"].items()}
-    result["required"] = [file_key(k) for k in result.get("required", [])]
+    result["properties"] = {DECODER.key(k): _clean(v) for k, v in result["properties"].items()}
+    result["required"] = [DECODER.key(k) for k in result.get("required", [])]
     result["additionalProperties"] = False
     return result
 
@@ -82,7 +83,7 @@ def _clean(node: Any) -> Any:
     if len(choices) == 1 and "anyOf" in node:
         del node["anyOf"]
         node = {**choices[0], **node}
-    if node.get("pattern") == types.SIZE_PATTERN:
+    if node.get("pattern") == SIZE_PATTERN:
         node["type"] = ["integer", "string"]
     if "enum" in node:
         node["enum"] = [c for c in node["enum"] if c is not None]
@@ -147,7 +148,7 @@ def _row(field: Field[Any], hint: Any) -> str:
     else:
         default = f"`{field.default}`"
     description = _description(hint).replace("|", "\\|")
-    return f"| `{file_key(field.name)}` | {_type(hint)} | {default} | {description} |"
+    return f"| `{DECODER.key(field.name)}` | {_type(hint)} | {default} | {description} |"
 
 
 def _type(hint: Any) -> str:
@@ -158,7 +159,7 @@ def _type(hint: Any) -> str:
         text = " ".join(f"`{choice}`" for choice in choices)
     elif many:
         text = "text"
-    elif any((m.extra_json_schema or {}).get("pattern") == types.SIZE_PATTERN for m in metadata):
+    elif any((m.extra_json_schema or {}).get("pattern") == SIZE_PATTERN for m in metadata):
         text = "size"
     else:
         text = {str: "text", int: "integer", bool: "boolean"}[bare]

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-SIZE_PATTERN = r"^[0-9]+ ?(B|KiB|MiB|GiB)?$"
+from fwgen.toml.decode import SIZE_PATTERN
 
 Text = Annotated[str, Meta(min_length=1)]
 Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9_.-]{0,63}$")]

@@ -13,10 +13,10 @@ from collections.abc import Iterable
 from typing import NoReturn
 
 from fwgen.accel.registry import configurations, families
-from fwgen.board.document import Node
-from fwgen.board.toml_lines import Path
 from fwgen.board.types import Board, Uart
 from fwgen.errors import UsageError
+from fwgen.toml.document import Node
+from fwgen.toml.lines import Path
 
 LINE = 64  # bytes; the largest cache line and DMA burst of the supported systems
 ADDRESS_SPACE = 1 << 32

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fwgen.board.toml_lines import Path, key_lines
+from fwgen.toml.lines import Path, key_lines
 
 DOCUMENT = '''\
 # comment with = and [brackets]

@@ -1,0 +1,1 @@
+"""TOML files that people write: read with positions, decoded strictly."""
