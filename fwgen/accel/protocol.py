@@ -129,8 +129,10 @@ class AcceleratorFamily(Protocol):
         another family.
         """
 
-    def lower(self, model: Model, config_name: str) -> Program:
+    def lower(self, model: Model, config_name: str, pipeline_depth: int = 1) -> Program:
         """The program that runs the model on the configuration.
+
+        `pipeline_depth` above 1 adds the commands of a pipelined run (docs/pipelining.md).
 
         Raises UsageError for an unknown configuration, ModelError with the first
         broken rules when the model is not supported or contradicts itself.

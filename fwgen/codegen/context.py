@@ -21,7 +21,7 @@ from fwgen.codegen.model import ModelText, c_identifier, c_string, describe_mode
 from fwgen.codegen.runtime import runtime_files
 from fwgen.errors import UsageError
 from fwgen.plan.layout import Layout
-from fwgen.program.commands import Cache, Cpu
+from fwgen.program.commands import Cache, Command, Cpu, Only
 from fwgen.program.encode import encode
 from fwgen.program.optimise import optimise
 from fwgen.program.program import Program
@@ -346,8 +346,16 @@ def has_cache(board: Board) -> bool:
 
 
 def _without_cache(program: Program) -> Program:
-    commands = tuple(c for c in program.commands if not isinstance(c, Cache))
-    return replace(program, commands=commands)
+    def without(commands: tuple[Command, ...]) -> tuple[Command, ...]:
+        return tuple(
+            Only(c.condition, without(c.commands)) if isinstance(c, Only) else c
+            for c in commands
+            if not isinstance(c, Cache)
+        )
+
+    return replace(
+        program, commands=without(program.commands), pipelined=without(program.pipelined)
+    )
 
 
 def _accelerator_index(program: Program, board: Board) -> int:

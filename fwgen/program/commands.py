@@ -21,11 +21,14 @@ class AddressOf:
         buffer: id of the buffer.
         offset: bytes from the buffer's start.
         high: True for bits 63:32 of the address, False for bits 31:0.
+        following: of a buffer with two banks the one of the run that follows,
+            else the one of this run.
     """
 
     buffer: int
     offset: int = 0
     high: bool = False
+    following: bool = False
 
 
 Value = int | AddressOf
@@ -114,10 +117,14 @@ class CacheAction(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """Maintain the data cache over a whole buffer (before or after DMA)."""
+    """Maintain the data cache over a whole buffer (before or after DMA).
+
+    `following` as in AddressOf.
+    """
 
     action: CacheAction
     buffer: int
+    following: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,4 +141,29 @@ class End:
     toggled_pairs: int = 0
 
 
-Command = Write | WritePort | SelectGroup | Wait | Poll | Cpu | Cache | Mark | End
+class Condition(IntEnum):
+    """What the executor knows of a run; the numbers are part of the encoding."""
+
+    BANK_A = 0
+    """Inputs and outputs of this run are in the first bank."""
+    BANK_B = 1
+    COLD = 2
+    """The run before has not done this run's first commands."""
+    NEXT = 3
+    """A run of the same program follows. Asked here, once a run."""
+    NEXT_BANK_A = 4
+    """A run follows, and its inputs and outputs are in the first bank."""
+    NEXT_BANK_B = 5
+    AHEAD = 6
+    """NEXT was asked and a run follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Only:
+    """Commands that are skipped unless a condition holds."""
+
+    condition: Condition
+    commands: tuple[Command, ...]
+
+
+Command = Write | WritePort | SelectGroup | Wait | Poll | Cpu | Cache | Mark | End | Only

@@ -25,6 +25,7 @@ class Opcode(IntEnum):
     CPU = 7
     CACHE = 8
     MARK = 9
+    ONLY = 10
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fwgen.program.commands import CacheAction, Kernel
+from fwgen.program.commands import CacheAction, Condition, Kernel
 from fwgen.program.decode import Instruction, Opcode, decode
 from fwgen.program.program import Operation
 from fwgen.program.runs import REGISTER_STRIDE
@@ -78,13 +78,16 @@ def _texts(
         case Opcode.CACHE:
             action = _enum_name(CacheAction, count)
             yield f"CACHE {action} 0x{operands[0]:08x}, {operands[1]} bytes"
+        case Opcode.ONLY:
+            condition = _enum_name(Condition, count)
+            yield f"ONLY  {condition}: the next {instruction.field} words"
         case Opcode.MARK:
             number = instruction.field
             text = f" {operations[number].summary}" if number < len(operations) else ""
             yield f"MARK  operation {number}{text}"
 
 
-def _enum_name(kind: type[Kernel] | type[CacheAction], number: int) -> str:
+def _enum_name(kind: type[Kernel] | type[CacheAction] | type[Condition], number: int) -> str:
     try:
         return kind(number).name.lower()
     except ValueError:

@@ -15,9 +15,11 @@ from fwgen.program.commands import (
     AddressOf,
     Cache,
     Command,
+    Condition,
     Cpu,
     End,
     Mark,
+    Only,
     Poll,
     SelectGroup,
     Value,
@@ -53,8 +55,13 @@ class EncodedLine:
     starts_operation: bool = False
 
 
-def encode(program: Program, layout: Layout, traits: RegisterTraits) -> list[EncodedLine]:
+def encode(
+    program: Program, layout: Layout, traits: RegisterTraits, *, pipelined: bool = False
+) -> list[EncodedLine]:
     """The program as words.
+
+    Args:
+        pipelined: encode the commands of a pipelined run.
 
     Raises:
         FitError: a buffer lies above the accelerator's address range.
@@ -64,7 +71,8 @@ def encode(program: Program, layout: Layout, traits: RegisterTraits) -> list[Enc
     check_addresses(program, layout)
     lines: list[EncodedLine] = []
     operation: int | None = None
-    for words in _encoded(program.commands, layout):
+    commands = program.pipelined if pipelined else program.commands
+    for words in _Encoder(layout, dict(program.banks)).encoded(commands):
         instruction = decode_one(words)
         starts = instruction.opcode is Opcode.MARK
         if starts:
@@ -78,24 +86,114 @@ def all_words(lines: list[EncodedLine]) -> list[int]:
     return [word for line in lines for word in line.words]
 
 
-def _encoded(commands: tuple[Command, ...], layout: Layout) -> Iterator[tuple[int, ...]]:
-    stretch: list[tuple[int, int]] = []  # (register, value), consecutive registers
-    for command in commands:
-        if isinstance(command, Write):
-            if stretch and stretch[-1][0] + REGISTER_STRIDE != command.register:
-                yield from _stretch_words(stretch)
-                stretch = []
-            stretch.append((command.register, resolve(command.value, layout)))
-            continue
-        yield from _stretch_words(stretch)
-        stretch = []
-        yield from _command_words(command, layout)
-    yield from _stretch_words(stretch)
+Words = tuple[int, ...]
 
 
-def _stretch_words(stretch: list[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
-    """Writes to consecutive registers as RUN and SET commands."""
-    values = dict(stretch)
+class _Encoder:
+    def __init__(self, layout: Layout, second: dict[int, int]) -> None:
+        self._layout = layout
+        self._second = second
+
+    def encoded(self, commands: tuple[Command, ...]) -> Iterator[Words]:
+        """Each command's words."""
+        stretch: list[Write] = []  # consecutive registers
+        for command in commands:
+            if isinstance(command, Write):
+                if stretch and stretch[-1].register + REGISTER_STRIDE != command.register:
+                    yield from self._stretch(stretch)
+                    stretch = []
+                stretch.append(command)
+                continue
+            yield from self._stretch(stretch)
+            stretch = []
+            if isinstance(command, Only):
+                yield from self._only(command.condition, list(self.encoded(command.commands)))
+            else:
+                yield from self._command(command)
+        yield from self._stretch(stretch)
+
+    @staticmethod
+    def _only(condition: Condition, inner: list[Words]) -> Iterator[Words]:
+        yield (_first(Opcode.ONLY, int(condition), sum(map(len, inner))),)
+        yield from inner
+
+    def _stretch(self, writes: list[Write]) -> Iterator[Words]:
+        """Writes to consecutive registers; where the banks differ, the second one's follow.
+
+        A register that is written twice has the last value when its unit starts.
+        """
+        yield from _stretch_words({w.register: resolve(w.value, self._layout) for w in writes})
+        for following in (False, True):
+            other = {
+                w.register: resolve(w.value, self._layout, self._second)
+                for w in writes
+                if self._differs(w.value)
+                and isinstance(w.value, AddressOf)
+                and w.value.following is following
+            }
+            condition = Condition.NEXT_BANK_B if following else Condition.BANK_B
+            if other:
+                yield from self._only(condition, list(_stretch_words(other)))
+
+    def _differs(self, value: Value) -> bool:
+        return resolve(value, self._layout) != resolve(value, self._layout, self._second)
+
+    def _command(self, command: Command) -> Iterator[Words]:
+        match command:
+            case WritePort(register, values):
+                for start in range(0, len(values), RUN_LIMIT):
+                    part = tuple(value & 0xFFFFFFFF for value in values[start : start + RUN_LIMIT])
+                    yield (_first(Opcode.PORT, len(part), _field(register)), *part)
+            case SelectGroup(register, group, pair):
+                if group not in (0, 1) or not 0 <= pair < 16:
+                    raise ValueError(f"group {group} of pair {pair} does not exist")
+                yield (_first(Opcode.GROUP, pair << 1 | group, _field(register)),)
+            case Wait(mask, timeout_ms):
+                yield (_first(Opcode.WAIT, 0, timeout_ms), mask & 0xFFFFFFFF)
+            case Poll(register, mask, expected):
+                yield (_first(Opcode.POLL, 0, _field(register)), mask, expected)
+            case Cpu() | Cache():
+                yield from self._per_bank(command)
+            case Mark(operation):
+                yield (_first(Opcode.MARK, 0, operation),)
+            case End(toggled_pairs):
+                yield (_first(Opcode.END, 0, toggled_pairs & 0xFFFF),)
+            case Write() | Only():
+                raise AssertionError("writes are collected into stretches, blocks taken apart")
+
+    def _per_bank(self, command: Cpu | Cache) -> Iterator[Words]:
+        """A command that names buffers; one for each bank where they differ."""
+        first = self._placed(command, None)
+        second = self._placed(command, self._second)
+        if first == second:
+            yield first
+            return
+        following = isinstance(command, Cache) and command.following
+        banks = (Condition.BANK_A, Condition.BANK_B)
+        if following:
+            banks = (Condition.NEXT_BANK_A, Condition.NEXT_BANK_B)
+        for condition, words in zip(banks, (first, second), strict=True):
+            yield from self._only(condition, [words])
+
+    def _placed(self, command: Cpu | Cache, second: dict[int, int] | None) -> Words:
+        if isinstance(command, Cpu):
+            operands = tuple(self._pointer(value, second) for value in command.arguments)
+            return (_first(Opcode.CPU, int(command.kernel), len(operands)), *operands)
+        buffer = command.buffer if second is None else second.get(command.buffer, command.buffer)
+        placement = self._layout.placements[buffer]
+        return (_first(Opcode.CACHE, int(command.action), 0), placement.address, placement.size)
+
+    def _pointer(self, value: Value, second: dict[int, int] | None) -> int:
+        """An argument of a CPU kernel; addresses are the CPU's and have 32 bits."""
+        if isinstance(value, AddressOf):
+            high = AddressOf(value.buffer, value.offset, high=True)
+            if resolve(high, self._layout, second):
+                raise ValueError("the CPU cannot address this buffer")
+        return resolve(value, self._layout, second)
+
+
+def _stretch_words(values: dict[int, int]) -> Iterator[Words]:
+    """Writes to ascending registers as RUN and SET commands."""
     for chunk in plan_chunks(list(values), lambda register: values[register] < SET_LIMIT):
         if chunk.is_set:
             yield (_first(Opcode.SET, values[chunk.register], _field(chunk.register)),)
@@ -105,41 +203,6 @@ def _stretch_words(stretch: list[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
         )
         operands = tuple(values[register] for register in registers)
         yield (_first(Opcode.RUN, chunk.count, _field(chunk.register)), *operands)
-
-
-def _command_words(command: Command, layout: Layout) -> Iterator[tuple[int, ...]]:
-    match command:
-        case WritePort(register, values):
-            for start in range(0, len(values), RUN_LIMIT):
-                part = tuple(value & 0xFFFFFFFF for value in values[start : start + RUN_LIMIT])
-                yield (_first(Opcode.PORT, len(part), _field(register)), *part)
-        case SelectGroup(register, group, pair):
-            if group not in (0, 1) or not 0 <= pair < 16:
-                raise ValueError(f"group {group} of pair {pair} does not exist")
-            yield (_first(Opcode.GROUP, pair << 1 | group, _field(register)),)
-        case Wait(mask, timeout_ms):
-            yield (_first(Opcode.WAIT, 0, timeout_ms), mask & 0xFFFFFFFF)
-        case Poll(register, mask, expected):
-            yield (_first(Opcode.POLL, 0, _field(register)), mask, expected)
-        case Cpu(kernel, arguments):
-            operands = tuple(_pointer(argument, layout) for argument in arguments)
-            yield (_first(Opcode.CPU, int(kernel), len(operands)), *operands)
-        case Cache(action, buffer):
-            placement = layout.placements[buffer]
-            yield (_first(Opcode.CACHE, int(action), 0), placement.address, placement.size)
-        case Mark(operation):
-            yield (_first(Opcode.MARK, 0, operation),)
-        case End(toggled_pairs):
-            yield (_first(Opcode.END, 0, toggled_pairs & 0xFFFF),)
-        case Write():
-            raise AssertionError("writes are collected into stretches")
-
-
-def _pointer(value: Value, layout: Layout) -> int:
-    """An argument of a CPU kernel; addresses are the CPU's and have 32 bits."""
-    if isinstance(value, AddressOf) and layout.address(value.buffer) >> 32:
-        raise ValueError("the CPU cannot address this buffer")
-    return resolve(value, layout)
 
 
 def _field(register: int) -> int:

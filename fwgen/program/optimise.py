@@ -7,6 +7,8 @@ run. At the start of a run it assumes nothing: a register is always written
 once, whatever an earlier run, another model or a reset left behind. The parity of
 repeated runs exchanges both groups of a unit for a whole run, so what holds for
 group 0 and 1 of the first run holds for the exchanged groups of the second.
+Commands that are made by the run before, where one follows directly, are the same as
+those of a cold start: behind them is known what a cold start writes, no more.
 
 Configuration registers only store a value until their unit is enabled. Between two
 commands that are not such writes ("barriers") their order is therefore free, and
@@ -19,7 +21,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from fwgen.plan.layout import Layout
-from fwgen.program.commands import Command, End, SelectGroup, Value, Write
+from fwgen.program.commands import (
+    Command,
+    Condition,
+    End,
+    Only,
+    SelectGroup,
+    Value,
+    Write,
+)
 from fwgen.program.program import Program
 from fwgen.program.resolve import Key, value_key
 from fwgen.program.runs import REGISTER_STRIDE, SET_LIMIT, plan_chunks
@@ -39,7 +49,15 @@ def optimise(program: Program, traits: RegisterTraits, layout: Layout | None = N
         A program that leaves the same values in all registers whenever a unit is
         enabled.
     """
-    return replace(program, commands=tuple(_optimised(program.commands, traits, layout)))
+    second = dict(program.banks)
+
+    def key(value: Value) -> Key:
+        return value_key(value, layout, second)
+
+    def better(commands: tuple[Command, ...]) -> tuple[Command, ...]:
+        return tuple(_optimised(commands, traits, key, _Held(traits)))
+
+    return replace(program, commands=better(program.commands), pipelined=better(program.pipelined))
 
 
 class _Held:
@@ -50,6 +68,30 @@ class _Held:
         self._group: dict[int, int] = {}
         self._values: dict[tuple[int, int], tuple[Value, Key]] = {}
         self._pointers: dict[int, tuple[int, int]] = {}
+
+    def copy(self) -> _Held:
+        """The same knowledge, independent from now on."""
+        other = _Held(self._traits)
+        other._group = dict(self._group)
+        other._values = dict(self._values)
+        other._pointers = dict(self._pointers)
+        return other
+
+    def keep_common(self, other: _Held) -> None:
+        """Forget what does not hold in both."""
+        self._group = dict(self._group.items() & other._group.items())
+        self._pointers = dict(self._pointers.items() & other._pointers.items())
+        self._values = {
+            place: known
+            for place, known in self._values.items()
+            if place in other._values and other._values[place][1] == known[1]
+        }
+
+    def forget(self) -> None:
+        """Know nothing, as at the start of a run."""
+        self._group.clear()
+        self._values.clear()
+        self._pointers.clear()
 
     def group_of(self, register: int) -> int | None:
         """The group that a write to this register goes to; None while unknown."""
@@ -77,14 +119,12 @@ class _Held:
 
 
 def _optimised(
-    commands: Iterable[Command], traits: RegisterTraits, layout: Layout | None
+    commands: Iterable[Command],
+    traits: RegisterTraits,
+    key: Callable[[Value], Key],
+    held: _Held,
 ) -> Iterable[Command]:
-    held = _Held(traits)
     pending: dict[int, dict[int, Value]] = {}  # block -> register -> last value
-
-    def key(value: Value) -> Key:
-        return value_key(value, layout)
-
     for command in commands:
         if isinstance(command, Write) and _is_free(command.register, held, traits):
             block = pending.setdefault(traits.block(command.register), {})
@@ -97,8 +137,17 @@ def _optimised(
             if held.select(command):
                 yield command
             continue
+        if isinstance(command, Only):
+            before = held.copy()
+            inner = tuple(_optimised(command.commands, traits, key, held))
+            # Where a run does not begin cold, the run before has made the same writes.
+            if command.condition is not Condition.COLD:
+                held.keep_common(before)
+            if inner:
+                yield Only(command.condition, inner)
+            continue
         if isinstance(command, End):
-            held = _Held(traits)
+            held.forget()
         yield command
     for writes in pending.values():
         yield from _flush(writes, held, key)

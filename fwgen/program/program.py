@@ -137,6 +137,11 @@ class Program:
         address_bits: width of the accelerator's addresses.
         interrupt_mask: all status bits that Wait commands may name.
         kernels: names of CPU kernels used, sorted.
+        pipeline_depth: how far operations are programmed ahead in `pipelined`.
+        pipelined: the commands of a pipelined run; empty at depth 1. `commands`
+            are those of depth 1 always.
+        banks: pairs of buffers: the application fills or reads one while the
+            accelerator uses the other. Commands and tensors name the first.
     """
 
     family: str
@@ -151,6 +156,9 @@ class Program:
     commands: tuple[Command, ...]
     interrupt_mask: int = 0
     kernels: tuple[str, ...] = field(default=())
+    pipeline_depth: int = 1
+    pipelined: tuple[Command, ...] = ()
+    banks: tuple[tuple[int, int], ...] = ()
 
     def inputs(self) -> tuple[Tensor, ...]:
         """Input tensors in bind order."""

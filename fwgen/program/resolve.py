@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fwgen.errors import FitError
 from fwgen.plan.layout import Layout
 from fwgen.program.commands import AddressOf, Value
@@ -13,18 +15,29 @@ Key = int | AddressOf
 """What two values are compared by: the number, or the symbol while there is none."""
 
 
-def resolve(value: Value, layout: Layout) -> int:
-    """The 32-bit number that is written for a value."""
+def resolve(value: Value, layout: Layout, second: Mapping[int, int] | None = None) -> int:
+    """The 32-bit number that is written for a value.
+
+    Args:
+        second: where given, the buffers of the second bank by those of the first: the
+            number is that of a run in the second bank.
+    """
     if isinstance(value, AddressOf):
-        address = layout.address(value.buffer) + value.offset
+        buffer = value.buffer if second is None else second.get(value.buffer, value.buffer)
+        address = layout.address(buffer) + value.offset
         return (address >> 32) & WORD_MASK if value.high else address & WORD_MASK
     return value & WORD_MASK
 
 
-def value_key(value: Value, layout: Layout | None) -> Key:
-    """Equal for values that are certainly equal; numbers wherever possible."""
+def value_key(value: Value, layout: Layout | None, second: Mapping[int, int] | None = None) -> Key:
+    """Equal for values that are certainly equal; numbers wherever possible.
+
+    What differs from bank to bank stays a symbol.
+    """
     if layout is not None:
-        return resolve(value, layout)
+        number = resolve(value, layout)
+        if not second or number == resolve(value, layout, second):
+            return number
     return value if isinstance(value, AddressOf) else value & WORD_MASK
 
 

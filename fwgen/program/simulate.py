@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from fwgen.program.commands import Condition
 from fwgen.program.decode import Opcode, decode
 from fwgen.program.traits import RegisterTraits
 
@@ -50,18 +51,38 @@ class Player:
 
     Attributes:
         parity: bit n: the unit of pair n starts with group 1 next time.
+        ahead: the first commands of the next run have been made.
     """
 
     def __init__(self) -> None:
         self.parity = 0
+        self.ahead = False
 
-    def run(self, words: Sequence[int]) -> Iterator[RegisterWrite | Pause]:
+    def run(
+        self,
+        words: Sequence[int],
+        bank: int = 0,
+        following: int | None = None,
+    ) -> Iterator[RegisterWrite | Pause]:
         """All effects of one run, in order.
+
+        Args:
+            words: the program.
+            bank: 0 or 1, of this run's inputs and outputs.
+            following: bank of the run of the same program that comes next and is known
+                in time; None for none.
 
         Raises:
             ModelError: the words are not a program.
         """
+        holds = {Condition.BANK_B if bank else Condition.BANK_A}
+        if not self.ahead:
+            holds.add(Condition.COLD)
+        self.ahead = False
+        skipped_to = 0
         for instruction in decode(words):
+            if instruction.index < skipped_to:
+                continue
             count = instruction.count
             match instruction.opcode:
                 case Opcode.RUN:
@@ -78,6 +99,14 @@ class Player:
                 case Opcode.WAIT:
                     mask = swap_pairs(instruction.operands[0], self.parity)
                     yield Pause(Opcode.WAIT, (instruction.field, mask))
+                case Opcode.ONLY:
+                    condition = Condition(count)
+                    if condition is Condition.NEXT and following is not None:
+                        self.ahead = True
+                        holds |= {Condition.NEXT, Condition.AHEAD}
+                        holds.add(Condition.NEXT_BANK_B if following else Condition.NEXT_BANK_A)
+                    if condition not in holds:
+                        skipped_to = instruction.index + 1 + instruction.field
                 case Opcode.END:
                     self.parity ^= instruction.field & 0xFFFF
                     yield Pause(Opcode.END, ())

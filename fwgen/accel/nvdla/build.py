@@ -8,7 +8,7 @@ then the chain's done bits are awaited. Interrupt masks are the driver's.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fwgen.accel.nvdla import rules_cpu
 from fwgen.accel.nvdla.access import Access, accesses
@@ -17,10 +17,11 @@ from fwgen.accel.nvdla.cpu import kernel_call
 from fwgen.accel.nvdla.describe import macs, summary
 from fwgen.accel.nvdla.lower import lower_rows
 from fwgen.accel.nvdla.memory import Memory, Use, cut
+from fwgen.accel.nvdla.pipelined import Layer, StepParts, make_node, pipelined_commands
 from fwgen.accel.nvdla.schedule import DONE_MASK, FLUSH_DONE, Groups, chains
 from fwgen.accel.nvdla.tensors import make_tensors
 from fwgen.accel.nvdla.writer import Place, Resolve
-from fwgen.model.nvdla.descriptors import EmuOpType, OpType
+from fwgen.model.nvdla.descriptors import EmuOpType, Event, OpType
 from fwgen.model.nvdla.model import NvdlaModel
 from fwgen.model.nvdla.tasks import DlaOperation, DlaTask, EmuOperation, EmuTask
 from fwgen.program.commands import (
@@ -33,7 +34,11 @@ from fwgen.program.commands import (
     Mark,
     Wait,
 )
-from fwgen.program.program import Operation, Program, Role, Step
+from fwgen.program.pipeline import Range, lifetimes, schedule
+from fwgen.program.program import Buffer, Operation, Program, Role, Step
+
+MAX_RANGES = 16
+"""Accesses of more pieces count as one range when the pipeline looks for conflicts."""
 
 EMU_KERNELS = {EmuOpType.SOFTMAX: Kernel.SOFTMAX, EmuOpType.POWER: Kernel.POWER}
 
@@ -164,6 +169,23 @@ class _Commands:
         self.out.append(kernel_call(item.operation, source, destination))
         self.out.append(Cache(CacheAction.CLEAN, destination[0]))
 
+    def parts(self, items: Sequence[_Item]) -> StepParts:
+        """A step for the pipeline."""
+        if not isinstance(items[0].operation, DlaOperation):
+            start = len(self.out)
+            self.cpu(items[0])
+            commands = tuple(self.out[start:])
+            del self.out[start:]
+            return StepParts((), commands)
+        layers = []
+        for item in items:
+            assert isinstance(item.operation, DlaOperation) and isinstance(item.task, DlaTask)
+            rows = lower_rows(
+                item.operation, item.task.luts, self.config, self._resolver(item.number)
+            )
+            layers.append(Layer(item.number, item.operation, tuple(rows)))
+        return StepParts(tuple(layers), ())
+
     def end(self) -> None:
         """What the accelerator wrote must be seen by the CPU."""
         for buffer in self.memory.buffers:
@@ -191,9 +213,94 @@ def _operations(steps: list[list[_Item]], config: Configuration) -> tuple[Operat
     return tuple(found)
 
 
-def build_program(model: NvdlaModel, config: Configuration) -> Program:
+def _ranges(uses: Sequence[Use], memory: Memory) -> tuple[Range, ...]:
+    """Bytes of buffers that accesses touch; many pieces become one range around them."""
+    found = []
+    for use in uses:
+        buffer, offset = memory.places[use.operation, use.role]
+        runs = use.runs
+        if len(runs) > MAX_RANGES:
+            runs = ((runs[0][0], runs[-1][1]),)
+        base = offset - use.start
+        found += [Range(buffer, base + low, base + high) for low, high in runs]
+    return tuple(found)
+
+
+def _with_banks(buffers: tuple[Buffer, ...]) -> tuple[tuple[Buffer, ...], dict[int, int]]:
+    """A second buffer for each that the application binds; second ones by first ones."""
+    out = list(buffers)
+    banks: dict[int, int] = {}
+    for buffer in buffers:
+        if buffer.role in (Role.INPUT, Role.OUTPUT):
+            banks[buffer.id] = len(out)
+            out.append(replace(buffer, id=len(out), name=f"{buffer.name}_bank_b"))
+    return tuple(out), banks
+
+
+def _pipelined(
+    program: Program, commands: _Commands, steps: list[list[_Item]], uses: Sequence[Use], depth: int
+) -> Program:
+    """The program with a pipelined run and two banks beside what it has."""
+    memory = commands.memory
+    parts = [commands.parts(items) for items in steps]
+    step_of = {item.number: step for step, items in enumerate(steps) for item in items}
+    by_step: list[list[Use]] = [[] for _ in steps]
+    for use in uses:
+        by_step[use.step].append(use)
+    nodes = [
+        make_node(
+            part.layers,
+            _ranges([use for use in here if not use.write], memory),
+            _ranges([use for use in here if use.write], memory),
+            frozenset(_awaited(steps, step_of)[step]),
+        )
+        for step, (part, here) in enumerate(zip(parts, by_step, strict=True))
+    ]
+    order = schedule(nodes, depth)
+    lives = lifetimes(program.buffers, nodes, order)
+    buffers, banks = _with_banks(
+        tuple(
+            replace(b, first_step=lives[b.id][0], last_step=lives[b.id][1]) if b.id in lives else b
+            for b in program.buffers
+        )
+    )
+    # Memory that boot has zeroed is cleaned before the accelerator sees it: in each bank.
+    ours = [b for b in program.buffers if b.role is Role.INPUT or b.zeroed]
+    bound = (Role.INPUT, Role.OUTPUT)
+    return replace(
+        program,
+        buffers=buffers,
+        pipeline_depth=depth,
+        pipelined=pipelined_commands(
+            parts,
+            order,
+            cleaned=[b.id for b in ours if b.role not in bound],
+            inputs=[b.id for b in ours if b.role in bound],
+            outputs=[b.id for b in program.buffers if b.role is Role.OUTPUT],
+            banked=frozenset(banks),
+        ),
+        banks=tuple(banks.items()),
+    )
+
+
+def _awaited(steps: list[list[_Item]], step_of: dict[int, int]) -> list[set[int]]:
+    """By step, the steps that the graph wants to be over before it starts."""
+    found: list[set[int]] = [set() for _ in steps]
+    for step, items in enumerate(steps):
+        for item in items:
+            if not isinstance(item.operation, DlaOperation):
+                continue
+            first = item.number - item.operation.index
+            for edge in item.operation.common.consumers:
+                if edge.index != -1 and edge.event == Event.OP_COMPLETED:
+                    found[step_of[first + edge.index]].add(step)
+    return found
+
+
+def build_program(model: NvdlaModel, config: Configuration, depth: int = 1) -> Program:
     """The program of a model that `check` admits.
 
+    `depth` above 1 adds a pipelined run and second banks of inputs and outputs.
     Raises ModelError if its graph or its memories contradict themselves.
     """
     steps = _steps(model)
@@ -213,7 +320,7 @@ def build_program(model: NvdlaModel, config: Configuration) -> Program:
         target = writes if use.write else reads
         target[use.step].add(memory.places[use.operation, use.role][0])
     kernels = {c.kernel.name.lower() for c in commands.out if isinstance(c, Cpu)}
-    return Program(
+    program = Program(
         family="nvdla",
         config=config.name,
         model_name=model.name,
@@ -234,3 +341,4 @@ def build_program(model: NvdlaModel, config: Configuration) -> Program:
         interrupt_mask=DONE_MASK,
         kernels=tuple(sorted(kernels)),
     )
+    return program if depth == 1 else _pipelined(program, commands, steps, uses, depth)

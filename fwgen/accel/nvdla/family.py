@@ -88,14 +88,14 @@ class NvdlaFamily:
         """See AcceleratorFamily."""
         return _check(_nvdla(model), configuration(config_name))
 
-    def lower(self, model: Model, config_name: str) -> Program:
+    def lower(self, model: Model, config_name: str, pipeline_depth: int = 1) -> Program:
         """See AcceleratorFamily."""
         config = configuration(config_name)
         loadable = _nvdla(model)
         report = _check(loadable, config)
         if not report.ok:
             raise _refusal(report)
-        return build_program(loadable, config)
+        return build_program(loadable, config, pipeline_depth)
 
     def rules(self) -> tuple[RuleText, ...]:
         """See AcceleratorFamily."""
