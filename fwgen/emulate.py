@@ -16,7 +16,7 @@ import numpy as np
 
 from fwgen.board.profile import load_board
 from fwgen.board.types import Board
-from fwgen.errors import UsageError
+from fwgen.errors import RunTimeout, TaskError, UsageError
 from fwgen.machine import tensors
 from fwgen.machine.from_board import machine_config
 from fwgen.machine.inference import Inference, Target
@@ -30,11 +30,17 @@ INFO_NAME = "build_info.json"
 
 @dataclass(frozen=True, slots=True)
 class BuildFolder:
-    """What a build folder says about itself."""
+    """What a build folder says about itself.
+
+    Attributes:
+        has_link: whether the firmware has the serial link; without it the
+            application alone uses the models.
+    """
 
     path: Path
     board: Board
     build_id: str | None
+    has_link: bool = True
 
     @property
     def elf(self) -> Path:
@@ -118,6 +124,7 @@ def open_build(path: Path, board: str | None = None) -> BuildFolder:
         info = json.loads(file.read_text(encoding="utf-8"))
         name = info["board"]
         build_id = info.get("build_id")
+        has_link = info.get("options", {}).get("link", True) is not False
         if not isinstance(name, str) or not isinstance(build_id, str | None):
             raise TypeError
     except FileNotFoundError:
@@ -132,7 +139,24 @@ def open_build(path: Path, board: str | None = None) -> BuildFolder:
         raise UsageError(
             "the build folder has no image", where=str(path), expected=ELF_NAME, hints=hints
         )
-    return BuildFolder(path, load_board(board if board is not None else name), build_id)
+    return BuildFolder(path, load_board(board if board is not None else name), build_id, has_link)
+
+
+def build_folder(path: Path, board: str | None = None) -> Path:
+    """The folder of the firmware: `path` itself, or where the project in it is built.
+
+    Args:
+        board: of the project's build, if not the one that the project names.
+
+    Raises:
+        UsageError: the project file is wrong.
+    """
+    from fwgen.project.file import is_project, read_project
+
+    if (path / INFO_NAME).exists() or not is_project(path):
+        return path
+    project = read_project(path)
+    return project.directory(load_board(board if board is not None else project.board).name)
 
 
 def parse_faults(board: Board, faults: tuple[str, ...]) -> dict[str, list[str]]:
@@ -194,6 +218,80 @@ def run_build(
         inferences,
         tuple(tensor.name for tensor in zeroed),
         exit_code,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class WatchReport:
+    """How firmware without serial link ran.
+
+    Attributes:
+        lines: of the console.
+        exit_code: the firmware's, if it ended.
+        found: whether the awaited text came.
+    """
+
+    folder: BuildFolder
+    lines: tuple[str, ...]
+    exit_code: int | None
+    found: bool
+    guest_errors: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        """It did not end with a code, and did nothing wrong to an accelerator."""
+        return not self.exit_code and not self.guest_errors
+
+
+def watch_build(
+    folder: BuildFolder,
+    options: RunOptions,
+    until: str | None = None,
+    echo: Callable[[str], None] | None = None,
+) -> WatchReport:
+    """Boot the firmware and collect its console.
+
+    The run ends when the firmware ends, when a line contains `until`, or without
+    `until` when the time limit of the options is over.
+
+    Args:
+        echo: gets the console's lines.
+
+    Raises:
+        UsageError: QEMU is missing, a bad option.
+        TaskError: the firmware stopped with a fault, or ended before `until` came.
+        DeviceError: the emulator died.
+        RunTimeout: `until` did not come.
+    """
+    machine = machine_config(
+        folder.board,
+        icount=options.icount,
+        icount_shift=options.icount_shift,
+        faults=parse_faults(folder.board, options.faults),
+    )
+    limit = None if options.gdb is not None else options.limit
+    exit_code: int | None = None
+    with QemuSession(
+        folder.elf, machine, limit=limit, gdb=options.gdb, trace=options.trace, echo=echo
+    ) as session:
+        try:
+            exit_code = session.watch(until)
+        except RunTimeout:
+            if until is not None:
+                raise
+    # Closing has collected the last text and events.
+    text = session.console.text()
+    if until is not None and until not in text:
+        raise TaskError(
+            f"the firmware ended with code {exit_code} before '{until}' came",
+            where=str(folder.elf),
+        )
+    return WatchReport(
+        folder,
+        tuple(text.splitlines()),
+        exit_code,
+        until is not None,
+        tuple(error.message for error in session.guest_errors),
     )
 
 

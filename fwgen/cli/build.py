@@ -1,18 +1,20 @@
-"""fwgen build: from a compiled model to firmware for a board."""
+"""fwgen build: from a compiled model, or from a project, to firmware for a board."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from fwgen.cli import settings
 from fwgen.cli.output import print_json, print_line, progress
 
 
 @click.command(context_settings=settings.CONTEXT)
-@click.argument("model", type=click.Path(path_type=Path))
-@click.option("-b", "--board", required=True, help="Name of a board, or a profile file.")
+@click.argument("model", metavar="[MODEL|PROJECT]", required=False, type=click.Path(path_type=Path))
+@click.option("-b", "--board", help="Name of a board, or a profile file; default: the project's.")
 @click.option(
     "-o",
     "--output",
@@ -21,7 +23,7 @@ from fwgen.cli.output import print_json, print_line, progress
     "directory",
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="Folder of the project; default build/BOARD-MODEL.",
+    help="Folder of the firmware; default build/BOARD-MODEL, in a project build/BOARD.",
 )
 @click.option(
     "--freertos", type=click.Path(path_type=Path), help="FreeRTOS kernel tree, V9 to V11."
@@ -37,6 +39,7 @@ from fwgen.cli.output import print_json, print_line, progress
 @click.option(
     "--idle", type=click.Choice(["spin", "wfi", "wfe"]), help="Idle task instead of the profile's."
 )
+@click.option("--link/--no-link", default=True, help="Serial link, for `fwgen run`.")
 @click.option("--shell/--no-shell", default=True, help="Text shell on the console.")
 @click.option("--profile/--no-profile", default=True, help="Time of each operation.")
 @click.option("--names/--no-names", default=True, help="Names of operations in the image.")
@@ -46,9 +49,11 @@ from fwgen.cli.output import print_json, print_line, progress
 )
 @settings.common_options
 @settings.json_option
+@click.pass_context
 def build(
-    model: Path,
-    board: str,
+    context: click.Context,
+    model: Path | None,
+    board: str | None,
     directory: Path | None,
     freertos: Path | None,
     test_build: bool,
@@ -58,6 +63,7 @@ def build(
     timeout_ms: int | None,
     tick_hz: int,
     idle: str | None,
+    link: bool,
     shell: bool,
     profile: bool,
     names: bool,
@@ -66,29 +72,52 @@ def build(
 ) -> None:
     """Turn the compiled model MODEL into firmware for a board.
 
+    PROJECT is a folder with an fwgen.toml that names models, board, the application's
+    sources and options; options given here go before it. Without an
+    argument the project is the current folder.
+
     The folder gets the sources, the image as ELF, bin and hex, the linker's map
     and the reports. A second build with the same inputs does nothing.
     """
     from fwgen.build.options import BuildKind, BuildOptions
     from fwgen.cli.sizes import print_sizes
-    from fwgen.pipeline import build_model
+    from fwgen.project.file import is_project
 
-    options = BuildOptions(
-        kind=BuildKind.TEST if test_build else BuildKind.RELEASE,
-        freertos=freertos,
-        task_priority=task_priority,
-        stack_words=stack_words,
-        irq=irq,
-        timeout_ms=timeout_ms,
-        tick_hz=tick_hz,
-        idle=idle,
-        shell=shell,
-        profile=profile,
-        operation_names=names,
-        optimise_program=not all_writes,
-        jobs=jobs,
-    )
-    result = build_model(model, board, directory, options, progress)
+    values: dict[str, Any] = {
+        "kind": BuildKind.TEST if test_build else BuildKind.RELEASE,
+        "freertos": freertos,
+        "task_priority": task_priority,
+        "stack_words": stack_words,
+        "irq": irq,
+        "timeout_ms": timeout_ms,
+        "tick_hz": tick_hz,
+        "idle": idle,
+        "link": link,
+        "shell": shell,
+        "profile": profile,
+        "operation_names": names,
+        "optimise_program": not all_writes,
+        "jobs": jobs,
+    }
+    if model is None or model.is_dir():
+        folder = model if model is not None else Path()
+        if model is None and board is not None and not is_project(folder):
+            raise click.UsageError("Missing argument 'MODEL'.")
+        from fwgen.project.build import build_project
+
+        result = build_project(
+            folder,
+            board=board,
+            directory=directory,
+            changes={k: v for k, v in values.items() if _is_given(context, k)},
+            progress=progress,
+        )
+    else:
+        if board is None:
+            raise click.UsageError("Missing option '-b' / '--board'.")
+        from fwgen.pipeline import build_model
+
+        result = build_model(model, board, directory, BuildOptions(**values), progress)
     if settings.current().as_json:
         print_json(
             {
@@ -104,3 +133,13 @@ def build(
         print_sizes(result.size())
         print_line()
     print_line(f"{result.elf}" + ("" if result.changed else " (up to date)"))
+
+
+_FLAGS = {"kind": "test_build", "operation_names": "names", "optimise_program": "all_writes"}
+"""Options of the command line that are called otherwise in BuildOptions."""
+
+
+def _is_given(context: click.Context, option: str) -> bool:
+    """Whether the user gave the option of that field of BuildOptions."""
+    source = context.get_parameter_source(_FLAGS.get(option, option))
+    return source not in (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP, None)

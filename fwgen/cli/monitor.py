@@ -24,7 +24,7 @@ from fwgen.errors import UsageError
 )
 @settings.common_options
 def monitor(directory: Path | None, port: str | None, baud: int, timeout: float | None) -> None:
-    """Show the console of a board (--port), or of the build folder DIR in the emulator.
+    """Show the console of a board (--port), or of the build folder or project DIR in the emulator.
 
     What is typed goes to the firmware's shell ('help' lists its commands).
     Ctrl-] leaves.
@@ -49,8 +49,8 @@ def monitor(directory: Path | None, port: str | None, baud: int, timeout: float 
             line.close()
         return
     assert directory is not None
-    from fwgen.emulate import monitor_build, open_build
+    from fwgen.emulate import build_folder, monitor_build, open_build
 
-    folder = open_build(directory)
+    folder = open_build(build_folder(directory))
     note(f"{folder.elf} on the emulated {folder.board.name}; Ctrl-] leaves")
     monitor_build(folder, seconds=timeout)

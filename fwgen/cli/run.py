@@ -12,7 +12,7 @@ from fwgen.cli.output import note, print_json, print_line, print_table, progress
 from fwgen.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from fwgen.emulate import RunReport
+    from fwgen.emulate import BuildFolder, RunOptions, RunReport
     from fwgen.machine.inference import Inference
 
 
@@ -39,7 +39,7 @@ def _icount(context: click.Context, option: click.Parameter, value: str | None) 
 
 
 @click.command(context_settings=settings.CONTEXT)
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("directory", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
 @click.option(
     "-i",
     "--input",
@@ -77,6 +77,11 @@ def _icount(context: click.Context, option: click.Parameter, value: str | None) 
     "--model", "model", type=click.IntRange(min=0), default=0, help="Number of the model."
 )
 @click.option("-b", "--board", help="Another board than the folder's.")
+@click.option(
+    "--until",
+    metavar="TEXT",
+    help="Show the console instead; done when a line contains TEXT.",
+)
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
@@ -121,6 +126,7 @@ def run(
     repeat: int,
     model: int,
     board: str | None,
+    until: str | None,
     timeout: float,
     timeout_ms: int,
     icount: str | int | None,
@@ -128,7 +134,10 @@ def run(
     trace: Path | None,
     faults: tuple[str, ...],
 ) -> int:
-    """Run the firmware in the build folder DIR in the emulator.
+    """Run the firmware in the build folder or project DIR in the emulator.
+
+    Firmware without serial link, whose application uses the models itself, shows
+    its console until it ends or the time limit is over.
 
     Exit code 0: it ran and all bytes that were compared are equal; 1: a
     difference, or a fault of the firmware; 5: an inference failed; 124: time
@@ -136,7 +145,7 @@ def run(
     """
     from fwgen import emulate
 
-    folder = emulate.open_build(directory, board)
+    folder = emulate.open_build(emulate.build_folder(directory, board), board)
     options = emulate.RunOptions(
         inputs=inputs,
         expected=expected,
@@ -154,6 +163,15 @@ def run(
         note(f"waiting for a debugger: gdb-multiarch {folder.elf} -ex 'target remote :1234'")
     else:
         progress(f"booting {folder.elf} on {folder.board.name}")
+    if until is not None or not folder.has_link:
+        if inputs or expected or output is not None:
+            raise UsageError(
+                "inputs and outputs go through the serial link",
+                where="command line",
+                expected="no --input, --expect and --output"
+                + ("" if folder.has_link else ": this firmware was built without the link"),
+            )
+        return _watch(folder, options, until)
     verbose = settings.current().verbosity >= 1
     report = emulate.run_build(folder, options, echo=note if verbose else None)
     if report.zeroed_inputs and not settings.current().as_json:
@@ -165,6 +183,32 @@ def run(
         _print(report, written)
     if report.exit_code not in (0, 1):
         raise UsageError(f"the emulator ended with the unexpected code {report.exit_code}")
+    return int(ExitCode.OK if report.passed else ExitCode.TASK_FAILED)
+
+
+def _watch(folder: BuildFolder, options: RunOptions, until: str | None) -> int:
+    """Show the console of firmware whose application does the work."""
+    from fwgen import emulate
+
+    as_json = settings.current().as_json
+    report = emulate.watch_build(folder, options, until, None if as_json else print_line)
+    if as_json:
+        print_json(
+            {
+                "board": folder.board.name,
+                "exit_code": report.exit_code,
+                "found": report.found,
+                "guest_errors": report.guest_errors,
+                "console": report.lines,
+            }
+        )
+    else:
+        for message in report.guest_errors:
+            print_line(f"guest error: {message}")
+        if report.exit_code is not None:
+            note(f"the firmware ended with code {report.exit_code}")
+        elif not report.found:
+            note(f"stopped after {options.limit:g} s; --timeout sets the limit")
     return int(ExitCode.OK if report.passed else ExitCode.TASK_FAILED)
 
 

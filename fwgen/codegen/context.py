@@ -483,6 +483,7 @@ def _defines(board: Board, plans: Sequence[ModelPlan], options: BuildOptions) ->
         Define("FWGEN_TEST_BUILD", _flag(test), "misuse of the interface asserts"),
         Define("FWGEN_LINK_UART", _flag(board.link is not None), "the link has its own port"),
         Define("FWGEN_LINK", _flag(options.link), "the serial link's task"),
+        Define("FWGEN_UART_RX_BUFFER", "2048" if options.link else "128", "bytes a port"),
         Define("FWGEN_SHELL", _flag(options.with_shell), "text commands on the console"),
         Define("FWGEN_LINK_TASK_PRIORITY", str(link_priority), "below the accelerator task"),
         Define("FWGEN_LINK_STACK_SIZE", str(options.link_stack_words), "in words"),

@@ -313,6 +313,39 @@ class QemuSession:
 
         return self.guard(collect)
 
+    def watch(self, until: str | None = None) -> int | None:
+        """Collect console text until QEMU ends (its exit code) or a line shows `until` (None).
+
+        Raises:
+            TaskError: the firmware printed a fault report.
+            RunTimeout: the limit of wall-clock time ran out.
+        """
+
+        def collect() -> int | None:
+            while True:
+                try:
+                    self.link.drain(0.1)
+                except LineClosed:
+                    if self.process.wait(5.0) is None:
+                        raise
+                    break
+                if until is not None and until in self.console.text():
+                    return None
+                if self.link.deadline is not None and time.monotonic() >= self.link.deadline:
+                    raise RunTimeout("time limit")
+            self._drain_closed()
+            self.console.finish()
+            if self.console.fault is not None:
+                raise self._fault_error()
+            return None if until is not None and until in self.console.text() else self._code()
+
+        return self.guard(collect)
+
+    def _code(self) -> int:
+        code = self.process.wait(5.0)
+        assert code is not None
+        return code
+
     def _on_text(self, text: bytes) -> None:
         before = self.console.fault
         self.console.feed(text)

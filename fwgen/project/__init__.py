@@ -1,0 +1,1 @@
+"""Projects: an application with its models, its board and its options (fwgen.toml)."""

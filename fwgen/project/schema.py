@@ -1,0 +1,80 @@
+"""The keys of fwgen.toml as dataclasses; docs/applications.md explains them.
+
+Descriptions are what messages say was expected.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from fwgen.build.options import DEFAULT_STACK_WORDS, DEFAULT_TASK_PRIORITY
+
+Text = Annotated[str, Meta(min_length=1, max_length=4096)]
+Name = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$",
+        description="a name of letters, digits and _ . -, 64 characters at most",
+    ),
+]
+Positive = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+Natural = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTable:
+    """[[model]]: one compiled network of the image."""
+
+    file: Annotated[Text, Meta(description="the path of a compiled model, from this file")]
+
+
+@dataclass(frozen=True, slots=True)
+class AppTable:
+    """[app]: the application's own sources."""
+
+    sources: Annotated[
+        tuple[Text, ...],
+        Meta(description='paths below this file as ["src/*.c"]', min_length=1),
+    ]
+    include: Annotated[
+        tuple[Text, ...], Meta(description='folders below this file as ["include"]')
+    ] = ()
+    defines: Annotated[
+        tuple[Text, ...], Meta(description='definitions as ["NAME", "NAME=VALUE"]')
+    ] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BuildTable:
+    """[build]: the options of `fwgen build`, under the same names."""
+
+    test: bool = False
+    task_priority: Positive = DEFAULT_TASK_PRIORITY
+    stack_words: Positive = DEFAULT_STACK_WORDS
+    link_stack_words: Positive = 512
+    main_stack_bytes: Positive = 2048
+    max_priorities: Positive = 8
+    tick_hz: Positive = 1000
+    irq: Natural | None = None
+    timeout_ms: Positive | None = None
+    idle: Literal["spin", "wfi", "wfe"] | None = None
+    link: bool = True
+    shell: bool = True
+    profile: bool = True
+    names: bool = True
+    canaries: bool | None = None
+    all_writes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectTable:
+    """The whole file."""
+
+    board: Annotated[Text, Meta(description="the name of a board, or a profile file")]
+    models: tuple[ModelTable, ...]
+    name: Name | None = None
+    app: AppTable | None = None
+    build: BuildTable = field(default_factory=BuildTable)
