@@ -1,9 +1,17 @@
 /*
  * accel.c - devices, jobs and the tasks that run them (fwgen_accel.h).
  *
- * One task per accelerator takes jobs in the order they came. A job is a link
- * of the device's queue; the queue is guarded by suspending the scheduler,
- * because only tasks touch it. The interrupt touches `status` alone.
+ * One task per accelerator takes jobs from the device's queue, a list in the
+ * order in which they are to run. The queue is guarded by suspending the
+ * scheduler, because only tasks touch it. The interrupt touches `status` alone.
+ *
+ * As long as all clients wait for their jobs there is nothing to choose: the
+ * jobs run as they came. The first asynchronous submission, which an image
+ * may lack, switches to the fair policy: by priority, then by round, then as
+ * they came. Rounds share a device between clients: a client's job is one round
+ * behind the job that it submitted before.
+ *
+ * Who takes a job out of the queue, sets it to RUNNING and alone ends it.
  */
 #include "fwgen_accel.h"
 
@@ -24,10 +32,8 @@ static struct fwgen_engine engines[FWGEN_ACCEL_COUNT];
 static StaticTask_t tasks[FWGEN_ACCEL_COUNT];
 static StackType_t stacks[FWGEN_ACCEL_COUNT][NVDLA_STACK_SIZE];
 
-#if FWGEN_TEST_BUILD
-#define MISUSE(condition) configASSERT(!(condition))
-#else
-#define MISUSE(condition) ((void)0)
+#if FWGEN_QUEUE_LENGTH < 1 || FWGEN_QUEUE_LENGTH > 64
+#error "FWGEN_QUEUE_LENGTH must be 1 to 64: rounds are compared in 8 bits"
 #endif
 
 /* ---- interrupts ---- */
@@ -78,27 +84,136 @@ void fwgen_accel3_IRQHandler(void)
 
 /* ---- the task of a device ---- */
 
-static struct fwgen_job *take_job(struct fwgen_engine *engine)
+/* How jobs are put into a queue and chosen from it; the scheduler is
+ * suspended. `place` is false when the queue is full. */
+struct policy {
+    bool (*place)(struct fwgen_engine *engine, struct fwgen_job *job);
+    struct fwgen_job *(*choose)(struct fwgen_engine *engine, TickType_t *ticks);
+};
+
+/* What the first asynchronous submission switches to; NULL: as they came. */
+static const struct policy *policy;
+
+static bool place_last(struct fwgen_engine *engine, struct fwgen_job *job)
+{
+    struct fwgen_job **link = &engine->first;
+    uint32_t room = FWGEN_QUEUE_LENGTH;
+
+    while (*link != NULL) {
+        if (--room == 0u) {
+            return false;
+        }
+        link = &(*link)->next;
+    }
+    job->next = NULL;
+    *link = job;
+    return true;
+}
+
+static bool place_fairly(struct fwgen_engine *engine, struct fwgen_job *job)
+{
+    struct fwgen_job **link = &engine->first;
+    struct fwgen_job *other;
+    uint32_t room = FWGEN_QUEUE_LENGTH;
+    uint32_t round = 0;
+    bool first = true;
+
+    job->level = job->priority;
+    job->client = xTaskGetCurrentTaskHandle();
+    /* the round that runs now at this priority, or the one behind the client's
+     * last job */
+    for (other = engine->first; other != NULL; other = other->next) {
+        if (--room == 0u) {
+            return false;
+        }
+        if (other->level == job->level) {
+            if (first) {
+                first = false;
+                round = other->round;
+            }
+            if (other->client == job->client) {
+                round = other->round + 1u;
+            }
+        }
+    }
+    while ((other = *link) != NULL &&
+           (other->level > job->level ||
+            (other->level == job->level &&
+             (int8_t)(round - other->round) >= 0))) {
+        link = &other->next;
+    }
+    job->round = (uint8_t)round;
+    job->next = other;
+    *link = job;
+    return true;
+}
+
+/* The first job that may start, if it is one of `model` (NULL: of any). *ticks
+ * gets smaller when a job before it must be looked at again in that time. */
+static struct fwgen_job *first_ready(struct fwgen_engine *engine,
+                                     TickType_t *ticks,
+                                     const struct fwgen_model *model)
+{
+    struct fwgen_job *job = engine->first;
+
+    while (job != NULL && job->hooks != NULL &&
+           !job->hooks->ready(job, ticks)) {
+        job = job->next;
+    }
+    if (job == NULL || (model != NULL && job->model != model)) {
+        return NULL;
+    }
+    if (job->hooks != NULL) {
+        job->hooks->take(job);
+    }
+    return job;
+}
+
+static struct fwgen_job *choose_ready(struct fwgen_engine *engine,
+                                      TickType_t *ticks)
+{
+    return first_ready(engine, ticks, NULL);
+}
+
+static const struct policy fair_policy = {place_fairly, choose_ready};
+
+/* Takes a job that waits out of the queue; the scheduler is suspended. */
+static void dequeue(struct fwgen_engine *engine, struct fwgen_job *job)
+{
+    struct fwgen_job **link = &engine->first;
+
+    while (*link != job) {
+        link = &(*link)->next;
+    }
+    *link = job->next;
+    job->state = JOB_RUNNING;
+}
+
+static struct fwgen_job *take_job(struct fwgen_engine *engine,
+                                  TickType_t *ticks)
 {
     struct fwgen_job *job;
 
     vTaskSuspendAll();
-    job = engine->first;
+    job = policy == NULL ? engine->first : policy->choose(engine, ticks);
     if (job != NULL) {
-        engine->first = job->next;
-        job->state = JOB_RUNNING;
+        dequeue(engine, job);
         engine->current = job;
     }
     (void)xTaskResumeAll();
     return job;
 }
 
-/* The scheduler is suspended so that nobody sees the job over, and reuses its
- * storage, before the semaphore has been given for the last time. */
-static void end_job(struct fwgen_engine *engine, struct fwgen_job *job)
+/* Ends a job that is in no queue. The scheduler is suspended so that nobody
+ * sees the job over, and reuses its storage, before the semaphore has been
+ * given for the last time. */
+static void end_job(struct fwgen_job *job, enum fwgen_result result)
 {
+    if (job->hooks != NULL) {
+        result = job->hooks->end(job, result);
+    }
+    job->report.result = result;
     vTaskSuspendAll();
-    engine->current = NULL;
     job->state = JOB_OVER;
     (void)xSemaphoreGive(job->done);
     (void)xTaskResumeAll();
@@ -138,6 +253,12 @@ static enum fwgen_result run_job(struct fwgen_engine *engine,
             return FWGEN_ERROR_DEVICE;
         }
     }
+    if (job->hooks != NULL) {
+        result = job->hooks->begin(job);
+        if (result != FWGEN_OK) {
+            return result;
+        }
+    }
     engine->hardware->driver->prepare(engine, model);
     report->kernel_ticks = xTaskGetTickCount();
     report->duration = fwgen_timer_read();
@@ -164,15 +285,15 @@ static void engine_task(void *argument)
     }
     fwgen_irq_enable(engine->hardware->irq, engine->hardware->irq_priority);
     for (;;) {
-        struct fwgen_job *job = take_job(engine);
+        TickType_t ticks = portMAX_DELAY;
+        struct fwgen_job *job = take_job(engine, &ticks);
         enum fwgen_result result;
 
         if (job == NULL) {
-            (void)ulTaskNotifyTake(pdTRUE, portMAX_DELAY);
+            (void)ulTaskNotifyTake(pdTRUE, ticks);
             continue;
         }
         result = run_job(engine, job);
-        job->report.result = result;
         if (result == FWGEN_OK) {
             engine->inferences++;
         } else {
@@ -180,7 +301,8 @@ static void engine_task(void *argument)
             engine->last_operation = job->report.operation;
         }
         engine->last_result = (uint8_t)result;
-        end_job(engine, job);
+        engine->current = NULL;
+        end_job(job, result);
     }
 }
 
@@ -216,6 +338,25 @@ const struct fwgen_accelerator *fwgen_accel_hardware(fwgen_device device)
     return device->hardware;
 }
 
+struct fwgen_job *fwgen_engine_claim(struct fwgen_engine *engine,
+                                     const struct fwgen_model *model)
+{
+    TickType_t ticks = portMAX_DELAY;
+    struct fwgen_job *job;
+
+    vTaskSuspendAll();
+    job = first_ready(engine, &ticks, model);
+    if (job != NULL) {
+        /* To the head of the queue, where nobody can take it away. */
+        dequeue(engine, job);
+        job->level = UINT8_MAX;
+        job->next = engine->first;
+        engine->first = job;
+    }
+    (void)xTaskResumeAll();
+    return job;
+}
+
 bool fwgen_engine_cancelled(const struct fwgen_engine *engine)
 {
     return engine->current != NULL && engine->current->cancelled;
@@ -237,6 +378,13 @@ void fwgen_accel_statistics(fwgen_device device,
     statistics->interrupts = device->interrupts;
     statistics->spurious = device->spurious;
     statistics->resets = device->resets;
+    statistics->waiting = 0;
+    vTaskSuspendAll();
+    for (const struct fwgen_job *job = device->first; job != NULL;
+         job = job->next) {
+        statistics->waiting++;
+    }
+    (void)xTaskResumeAll();
     statistics->last_operation = device->last_operation;
     statistics->last_result = (enum fwgen_result)device->last_result;
 }
@@ -276,24 +424,24 @@ void fwgen_job_init(struct fwgen_job *job, const struct fwgen_model *model)
     job->done = xSemaphoreCreateBinaryStatic(&job->done_storage);
 }
 
-enum fwgen_result fwgen_accel_submit_async(fwgen_device device,
-                                           struct fwgen_job *job,
-                                           uint32_t timeout_ms)
+static enum fwgen_result submit(fwgen_device device, struct fwgen_job *job,
+                                uint32_t timeout_ms)
 {
     enum fwgen_result result = FWGEN_OK;
 
     if (device == NULL || job == NULL || job->model == NULL ||
         fwgen_engine_at(job->model->accelerator) != device) {
-        MISUSE(true);
+        FWGEN_MISUSE();
         return FWGEN_ERROR_ARGUMENT;
     }
     vTaskSuspendAll();
     if (job->state != JOB_OVER) {
         result = FWGEN_ERROR_BUSY;
+    } else if (!(policy == NULL ? place_last : policy->place)(device, job)) {
+        result = FWGEN_ERROR_QUEUE_FULL;
     } else {
         (void)xSemaphoreTake(job->done, 0); /* nobody waited last time */
         job->engine = device;
-        job->next = NULL;
         job->cancelled = false;
         job->state = JOB_WAITING;
         job->start = xTaskGetTickCount();
@@ -301,12 +449,6 @@ enum fwgen_result fwgen_accel_submit_async(fwgen_device device,
             timeout_ms == 0u ? portMAX_DELAY : fwgen_ms_to_ticks(timeout_ms);
         (void)memset(&job->report, 0, sizeof(job->report));
         job->report.operation = FWGEN_NO_OPERATION;
-        if (device->first == NULL) {
-            device->first = job;
-        } else {
-            device->last->next = job;
-        }
-        device->last = job;
     }
     (void)xTaskResumeAll();
     if (result == FWGEN_OK) {
@@ -315,46 +457,60 @@ enum fwgen_result fwgen_accel_submit_async(fwgen_device device,
     return result;
 }
 
-/* Takes a job that has not started out of the queue. */
+enum fwgen_result fwgen_accel_submit_async(fwgen_device device,
+                                           struct fwgen_job *job,
+                                           uint32_t timeout_ms)
+{
+    policy = &fair_policy;
+    return submit(device, job, timeout_ms);
+}
+
+/* Ends a job that has not started. */
 static bool withdraw(struct fwgen_job *job, enum fwgen_result result)
 {
-    struct fwgen_engine *engine = job->engine;
-    struct fwgen_job *before = NULL;
     bool found;
 
     vTaskSuspendAll();
     found = job->state == JOB_WAITING;
     if (found) {
-        if (engine->first == job) {
-            engine->first = job->next;
-        } else {
-            before = engine->first;
-            while (before->next != job) {
-                before = before->next;
-            }
-            before->next = job->next;
-        }
-        if (engine->last == job) {
-            engine->last = before;
-        }
-        job->report.result = result;
-        job->state = JOB_OVER;
-        (void)xSemaphoreGive(job->done);
+        dequeue(job->engine, job);
     }
     (void)xTaskResumeAll();
+    if (found) {
+        end_job(job, result);
+    }
     return found;
 }
 
 enum fwgen_result fwgen_job_wait(struct fwgen_job *job, TickType_t ticks)
 {
     if (job == NULL || job->engine == NULL) {
-        MISUSE(true);
+        FWGEN_MISUSE();
         return FWGEN_ERROR_ARGUMENT;
     }
     if (xSemaphoreTake(job->done, ticks) != pdTRUE) {
         return FWGEN_ERROR_BUSY;
     }
     return job->report.result;
+}
+
+enum fwgen_result fwgen_job_set_priority(struct fwgen_job *job,
+                                         uint8_t priority)
+{
+    enum fwgen_result result = FWGEN_OK;
+
+    if (job == NULL) {
+        FWGEN_MISUSE();
+        return FWGEN_ERROR_ARGUMENT;
+    }
+    vTaskSuspendAll();
+    if (job->state != JOB_OVER) {
+        result = FWGEN_ERROR_BUSY;
+    } else {
+        job->priority = priority;
+    }
+    (void)xTaskResumeAll();
+    return result;
 }
 
 bool fwgen_job_is_over(const struct fwgen_job *job)
@@ -370,13 +526,40 @@ const struct fwgen_report *fwgen_job_report(const struct fwgen_job *job)
 void fwgen_job_cancel(struct fwgen_job *job)
 {
     if (job == NULL || job->engine == NULL) {
-        MISUSE(true);
+        FWGEN_MISUSE();
         return;
     }
     job->cancelled = true;
     if (!withdraw(job, FWGEN_ERROR_CANCELLED) && job->state == JOB_RUNNING) {
         (void)xTaskNotifyGive(job->engine->task);
     }
+}
+
+/* Waits for a job that was submitted, until its own deadline. */
+static inline __attribute__((always_inline)) enum fwgen_result
+finish(struct fwgen_job *job)
+{
+    if (fwgen_job_wait(job, job->timeout) == FWGEN_ERROR_BUSY) {
+        /* The time is over. A job that runs ends by itself soon, for the
+         * executor has the same deadline. */
+        (void)withdraw(job, FWGEN_ERROR_TIMEOUT);
+        (void)fwgen_job_wait(job, portMAX_DELAY);
+    }
+    return job->report.result;
+}
+
+enum fwgen_result fwgen_job_finish(struct fwgen_job *job)
+{
+    return finish(job);
+}
+
+enum fwgen_result fwgen_job_run(fwgen_device device, struct fwgen_job *job,
+                                uint32_t timeout_ms)
+{
+    const enum fwgen_result result =
+        fwgen_accel_submit_async(device, job, timeout_ms);
+
+    return result == FWGEN_OK ? fwgen_job_finish(job) : result;
 }
 
 enum fwgen_result fwgen_accel_submit(fwgen_device device,
@@ -388,19 +571,12 @@ enum fwgen_result fwgen_accel_submit(fwgen_device device,
     enum fwgen_result result;
 
     fwgen_job_init(&job, model);
-    result = fwgen_accel_submit_async(device, &job, timeout_ms);
+    job.report.operation = FWGEN_NO_OPERATION;
+    result = submit(device, &job, timeout_ms);
     if (result == FWGEN_OK) {
-        if (fwgen_job_wait(&job, job.timeout) == FWGEN_ERROR_BUSY) {
-            /* The time is over. A job that runs ends by itself soon, for the
-             * executor has the same deadline. */
-            (void)withdraw(&job, FWGEN_ERROR_TIMEOUT);
-            (void)fwgen_job_wait(&job, portMAX_DELAY);
-        }
-        result = job.report.result;
-    } else {
-        job.report.result = result;
-        job.report.operation = FWGEN_NO_OPERATION;
+        result = finish(&job);
     }
+    job.report.result = result;
     if (report != NULL) {
         *report = job.report;
     }

@@ -1,19 +1,50 @@
 /*
  * fwgen_accel.h - running compiled models: the interface of the application.
  *
- * One device is one accelerator of the board. A task of its own plays the
- * programs; clients hand it jobs. Everything is static: a job is an object of
- * the client, and no function allocates. Unless stated otherwise a function
- * may be called from any task, by several tasks at once, and not from an
- * interrupt. No function but the ones that say so blocks.
+ * One device is one accelerator of the board. A task of its own, of priority
+ * NVDLA_TASK_PRIORITY, plays the programs; clients hand it jobs. Everything is
+ * static: a job is an object of the client, and no function allocates. Unless
+ * stated otherwise a function may be called from any task, by several tasks at
+ * once, and not from an interrupt. No function but the ones that say so blocks.
+ *
+ * Codes that are marked "misuse" mean a mistake of the caller. In test builds
+ * (FWGEN_TEST_BUILD) they end in configASSERT, so that the mistake is found;
+ * in others the code is returned and nothing has been changed.
  *
  * Example: one inference, waiting for it.
  *
  *     const struct fwgen_model *model = fwgen_model_find("lenet5");
  *     const struct fwgen_tensor *in = fwgen_model_input(model, 0);
- *     memcpy(in->address, picture, in->size);
- *     enum fwgen_result result =
- *         fwgen_accel_submit(fwgen_accel_device(0), model, 0, NULL);
+ *     enum fwgen_result result = fwgen_tensor_write(in, picture, in->size);
+ *     if (result == FWGEN_OK) {
+ *         result = fwgen_accel_submit(fwgen_accel_device(model->accelerator),
+ *                                     model, 100, NULL);
+ *     }
+ *
+ * Order. Each device works through a queue of its own, one job at a time; a
+ * program that runs is never interrupted for another one. Next comes the
+ * waiting job with the highest priority (fwgen_job_set_priority). Jobs of one
+ * priority take turns by client, where a client is the task that submitted:
+ * a client's second job waits until every other client has had its turn.
+ * Jobs of one client at one priority run in the order they came. A job that
+ * waits for a fence (fwgen_task.h) lets others pass until the fence is
+ * signalled. At most FWGEN_QUEUE_LENGTH jobs wait; a further one is refused.
+ *
+ * Worst-case blocking. With R the longest run of any model of the device and
+ * n <= FWGEN_QUEUE_LENGTH the jobs that wait, a job that needs no fence starts
+ *
+ * - at the highest priority, alone there: after at most 1 R (the run that it
+ *   finds);
+ * - as the next job of a client that shares its priority with k others, and
+ *   nothing above: after at most (1 + k) R;
+ * - in any case, while nothing of a higher priority is submitted: after at most
+ *   (1 + n) R.
+ *
+ * R is bounded: each wait of a program has a timeout of its own
+ * (fwgen_accelerator.timeout_ms), so R <= operations * timeout; a run that
+ * fails costs one recovery more, at most one timeout. A caller's timeout_ms
+ * bounds its own call and, when its job runs, the run. On top of this comes
+ * what tasks of a higher priority than NVDLA_TASK_PRIORITY take of the CPU.
  */
 #ifndef FWGEN_ACCEL_H
 #define FWGEN_ACCEL_H
@@ -47,6 +78,7 @@ struct fwgen_statistics {
     uint32_t interrupts;
     uint32_t spurious; /* interrupts that found no status bit */
     uint32_t resets;
+    uint32_t waiting;        /* jobs in the queue now */
     uint32_t last_operation; /* that failed, or FWGEN_NO_OPERATION */
     enum fwgen_result last_result;
 };
@@ -58,6 +90,24 @@ enum fwgen_device_state {
                                next job tries to bring it back first */
 };
 
+struct fwgen_job;
+
+/*
+ * How something that is built on jobs takes part in their life (fwgen_task.h);
+ * not for applications. `ready`, called with the scheduler suspended, says
+ * whether the job may start and lowers *ticks if it must be asked again by then;
+ * `take`, called there too, takes what it waited for. `begin` is called by the
+ * device's task before the program, which is not run if it fails; `end` when
+ * the job is over for whatever reason, by whoever ends it, and may change
+ * the result.
+ */
+struct fwgen_job_hooks {
+    bool (*ready)(const struct fwgen_job *job, TickType_t *ticks);
+    void (*take)(struct fwgen_job *job);
+    enum fwgen_result (*begin)(struct fwgen_job *job);
+    enum fwgen_result (*end)(struct fwgen_job *job, enum fwgen_result result);
+};
+
 /*
  * A run that is waiting, running or over. The client provides the storage,
  * which must stay valid until the job is over; the members are private.
@@ -66,8 +116,13 @@ struct fwgen_job {
     struct fwgen_job *next;
     const struct fwgen_model *model;
     struct fwgen_engine *engine;
-    TickType_t start;   /* when it was submitted */
+    const struct fwgen_job_hooks *hooks; /* NULL: none */
+    const void *client;                  /* the task that submitted it */
+    TickType_t start;                    /* when it was submitted */
     TickType_t timeout; /* ticks from start, portMAX_DELAY: none */
+    uint8_t priority; /* what the client wants */
+    uint8_t level;    /* in the queue: the priority, or claimed */
+    uint8_t round;    /* among jobs of its level */
     volatile uint8_t state;
     volatile bool cancelled;
     struct fwgen_report report;
@@ -86,13 +141,17 @@ enum fwgen_result fwgen_accel_start(void);
  * context. */
 fwgen_device fwgen_accel_device(uint32_t index);
 
-/* The constant data of a device. */
+/* The constant data of a device: name, family, configuration, address,
+ * interrupt. Any context. */
 const struct fwgen_accelerator *fwgen_accel_hardware(fwgen_device device);
 
 /* The model of that name, or NULL. Any context. */
 const struct fwgen_model *fwgen_model_find(const char *name);
 
-/* Input or output `index` of a model, or NULL beyond the last. Any context. */
+/* Input or output `index` of a model, or NULL beyond the last. Its members are
+ * the tensor's attributes: name, shape, element type, memory order, scale, zero
+ * point, address and size (struct fwgen_tensor in fwgen_model.h). Any
+ * context. */
 const struct fwgen_tensor *fwgen_model_input(const struct fwgen_model *model,
                                              uint32_t index);
 const struct fwgen_tensor *fwgen_model_output(const struct fwgen_model *model,
@@ -109,9 +168,9 @@ const struct fwgen_tensor *fwgen_model_output(const struct fwgen_model *model,
  * Returns FWGEN_OK; FWGEN_ERROR_TIMEOUT (the accelerator has been reset and
  * is ready again), FWGEN_ERROR_DEVICE (it is broken), FWGEN_ERROR_CANARY,
  * FWGEN_ERROR_PROGRAM, FWGEN_ERROR_NOT_SUPPORTED (a CPU kernel is not in the
- * image or refuses its arguments), FWGEN_ERROR_ARGUMENT (NULL, or a model for
- * another accelerator).
- * Blocks the calling task. About 150 bytes of its stack hold the job.
+ * image or refuses its arguments), FWGEN_ERROR_QUEUE_FULL, or
+ * FWGEN_ERROR_ARGUMENT (misuse: NULL, or a model for another accelerator).
+ * Blocks the calling task. About 170 bytes of its stack hold the job.
  */
 enum fwgen_result fwgen_accel_submit(fwgen_device device,
                                      const struct fwgen_model *model,
@@ -123,10 +182,23 @@ enum fwgen_result fwgen_accel_submit(fwgen_device device,
 void fwgen_job_init(struct fwgen_job *job, const struct fwgen_model *model);
 
 /*
- * Hands a job to a device and returns at once. Jobs run in the order they
- * came. timeout_ms as above, counted from this call.
- * Returns FWGEN_OK, FWGEN_ERROR_BUSY (the job is not over yet) or
- * FWGEN_ERROR_ARGUMENT.
+ * Sets the priority of a job; a larger number runs first. 0 after
+ * fwgen_job_init, which is also what fwgen_accel_submit uses. It takes effect
+ * with the next submission. A priority has nothing to do with the caller's
+ * FreeRTOS priority, which says who gets the CPU, not who gets the accelerator.
+ * Returns FWGEN_OK, FWGEN_ERROR_BUSY (the job is not over) or
+ * FWGEN_ERROR_ARGUMENT (misuse).
+ */
+enum fwgen_result fwgen_job_set_priority(struct fwgen_job *job,
+                                         uint8_t priority);
+
+/*
+ * Hands a job to a device and returns at once. timeout_ms as above, counted
+ * from this call.
+ * Returns FWGEN_OK, FWGEN_ERROR_BUSY (the job is not over yet),
+ * FWGEN_ERROR_QUEUE_FULL (as many jobs as may wait do; try again when one is
+ * over) or FWGEN_ERROR_ARGUMENT (misuse: NULL, or a model for another
+ * accelerator).
  *
  * Example:
  *     static struct fwgen_job job;
@@ -140,9 +212,18 @@ enum fwgen_result fwgen_accel_submit_async(fwgen_device device,
                                            uint32_t timeout_ms);
 
 /*
+ * Submits a job and waits until it is over, at most timeout_ms (0: as
+ * fwgen_accel_submit). Returns its result, or what fwgen_accel_submit_async
+ * refused it with. Blocks the calling task.
+ */
+enum fwgen_result fwgen_job_run(fwgen_device device, struct fwgen_job *job,
+                                uint32_t timeout_ms);
+
+/*
  * Waits until a job is over. Returns its result, or FWGEN_ERROR_BUSY when it is
- * not over after `ticks` (the job goes on and may be waited for again).
- * One task waits for a job, once for each submission.
+ * not over after `ticks` (the job goes on and may be waited for again); 0
+ * ticks only look. FWGEN_ERROR_ARGUMENT (misuse) for a job that was never
+ * submitted. One task waits for a job, once for each submission.
  */
 enum fwgen_result fwgen_job_wait(struct fwgen_job *job, TickType_t ticks);
 
@@ -159,8 +240,10 @@ const struct fwgen_report *fwgen_job_report(const struct fwgen_job *job);
  */
 void fwgen_job_cancel(struct fwgen_job *job);
 
-/* State and counters of a device. Any context. */
+/* State of a device. Any context. */
 enum fwgen_device_state fwgen_accel_state(fwgen_device device);
+
+/* Fills *statistics with the counters of a device. */
 void fwgen_accel_statistics(fwgen_device device,
                             struct fwgen_statistics *statistics);
 
@@ -173,5 +256,33 @@ void fwgen_accel_statistics(fwgen_device device,
 uint32_t fwgen_accel_profile(fwgen_device device,
                              const struct fwgen_model *model, uint32_t first,
                              uint32_t *ticks, uint32_t count);
+
+/* The input or output of that name, or NULL. Any context. */
+const struct fwgen_tensor *
+fwgen_model_find_input(const struct fwgen_model *model, const char *name);
+const struct fwgen_tensor *
+fwgen_model_find_output(const struct fwgen_model *model, const char *name);
+
+/* What buffers of the application are aligned to when the runtime copies them:
+ * fwgen_tensor_write, fwgen_tensor_read, fwgen_task.h. */
+#define FWGEN_BUFFER_ALIGNMENT 4u
+
+/*
+ * Copies a whole tensor from a buffer of the application, or to it, and keeps
+ * the data cache coherent with the accelerator on CPUs that have one. The
+ * bytes are in the tensor's own memory order. Must not run while a job of the
+ * model does; no cache maintenance is needed for the application's buffer.
+ *
+ * size   must be tensor->size: a size that differs is a mistake of somebody.
+ * data   aligned to FWGEN_BUFFER_ALIGNMENT; the tensor's own address is allowed
+ *        and copies nothing.
+ *
+ * Returns FWGEN_OK, FWGEN_ERROR_BAD_LENGTH, FWGEN_ERROR_ALIGNMENT or
+ * FWGEN_ERROR_ARGUMENT (all misuse; nothing was copied).
+ */
+enum fwgen_result fwgen_tensor_write(const struct fwgen_tensor *tensor,
+                                     const void *data, uint32_t size);
+enum fwgen_result fwgen_tensor_read(const struct fwgen_tensor *tensor,
+                                    void *data, uint32_t size);
 
 #endif

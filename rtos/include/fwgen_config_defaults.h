@@ -72,6 +72,12 @@
 #define NVDLA_STACK_SIZE 2048
 #endif
 
+/* Jobs that may wait for one accelerator, 1 to 64; a further one is refused
+ * with FWGEN_ERROR_QUEUE_FULL. Costs no memory: jobs are their clients'. */
+#ifndef FWGEN_QUEUE_LENGTH
+#define FWGEN_QUEUE_LENGTH 8
+#endif
+
 /* 1: the serial link (docs/link.md) runs in a task of its own. */
 #ifndef FWGEN_LINK
 #define FWGEN_LINK 1

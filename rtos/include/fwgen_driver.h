@@ -34,8 +34,7 @@ struct fwgen_engine {
     uint32_t operation;        /* of the last MARK */
     TickType_t wait_ticks;     /* default of WAIT and POLL */
     struct fwgen_job *volatile current;
-    struct fwgen_job *first; /* of those that wait */
-    struct fwgen_job *last;
+    struct fwgen_job *first; /* of those that wait, in the order they run */
     uint32_t inferences;
     uint32_t errors;
     volatile uint32_t interrupts;
@@ -87,6 +86,21 @@ uint32_t fwgen_command_words(uint32_t word);
 /* True when the running job is to end early; asked by the executor. */
 bool fwgen_engine_cancelled(const struct fwgen_engine *engine);
 
+/* Waits for a job that was submitted, until its own deadline: then it is
+ * withdrawn, or ends by itself. Returns its result. */
+enum fwgen_result fwgen_job_finish(struct fwgen_job *job);
+
+/*
+ * The job that runs next if it is a run of `model` that may start now, else
+ * NULL. It is claimed with this: it stays at the head of the queue, nobody
+ * can cancel or overtake it, and what it waited for is taken. Lets the executor
+ * begin the next inference while this one runs. Its `begin` has not been called
+ * yet (fwgen_accel.h): a task's input buffers are copied when it is run.
+ * Called by the engine's task.
+ */
+struct fwgen_job *fwgen_engine_claim(struct fwgen_engine *engine,
+                                     const struct fwgen_model *model);
+
 /* The engine of accelerator `index`, NULL beyond the last. */
 struct fwgen_engine *fwgen_engine_at(uint32_t index);
 
@@ -100,6 +114,14 @@ TickType_t fwgen_ms_to_ticks(uint32_t ms);
  * (fwgen_accelerator.reset). Returns false when the board cannot.
  */
 bool fwgen_board_accel_reset(uint32_t index);
+
+/* Misuse of the interface: an assertion in test builds. Whoever says so also
+ * returns a code, for the others. */
+#if FWGEN_TEST_BUILD
+#define FWGEN_MISUSE() configASSERT(0)
+#else
+#define FWGEN_MISUSE() ((void)0)
+#endif
 
 /* Encoding of commands, docs/program.md. */
 #define FWGEN_OP_END 0u

@@ -36,6 +36,14 @@ const char *fwgen_result_name(enum fwgen_result result)
         return "CANCELLED";
     case FWGEN_ERROR_PROGRAM:
         return "PROGRAM";
+    case FWGEN_ERROR_QUEUE_FULL:
+        return "QUEUE_FULL";
+    case FWGEN_ERROR_ALIGNMENT:
+        return "ALIGNMENT";
+    case FWGEN_ERROR_SIGNALLED:
+        return "SIGNALLED";
+    case FWGEN_ERROR_DEPENDENCY:
+        return "DEPENDENCY";
     default:
         return "?";
     }
