@@ -81,7 +81,7 @@ def test_model_that_does_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[s
     text = text.replace('"mps2-an385"', '"tiny"', 1).replace("16MiB", "64B")
     base = (resource_dir("boards") / "soc" / "mps2.toml").read_text()
     (tmp_path / "soc").mkdir()
-    (tmp_path / "soc" / "mps2.toml").write_text(base.replace('"4MiB"', '"68KiB"'))
+    (tmp_path / "soc" / "mps2.toml").write_text(base.replace('"4MiB"', '"4KiB"'))
     board.write_text(text)
     before = sorted(tmp_path.rglob("*"))
     assert run(["build", "--board", str(board), "--json", str(DIGITS)]) == 4
