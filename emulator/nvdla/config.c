@@ -1,8 +1,8 @@
 /*
  * config.c - the published NVDLA configurations as data (see config.h).
  *
- * dram_mbytes: the memory bandwidth at which the NVDLA primer publishes frame
- * rates for the same number of multipliers (1 GHz: GB/s equal bytes a cycle).
+ * dram_rate: the memory bandwidth at which the NVDLA primer publishes frame
+ * rates for the same number of multipliers, in its GB/s at 1 GHz (cycles.c).
  * The rates of SDP, PDP and CDP grow with the bus: an estimate of ours.
  */
 #include "config.h"
@@ -18,7 +18,7 @@ static const struct nvdla_config configs[] = {
      .cbuf_width = 8,
      .cbuf_depth = 512,
      .bus_bits = 64,
-     .dram_mbytes = 1000,
+     .dram_rate = 1,
      .sdp_rate = 1,
      .pdp_rate = 1,
      .cdp_rate = 1},
@@ -30,7 +30,7 @@ static const struct nvdla_config configs[] = {
      .cbuf_width = 32,
      .cbuf_depth = 128,
      .bus_bits = 64,
-     .dram_mbytes = 5000,
+     .dram_rate = 5,
      .sdp_rate = 1,
      .pdp_rate = 1,
      .cdp_rate = 1},
@@ -44,7 +44,7 @@ static const struct nvdla_config configs[] = {
      .bus_bits = 64,
      .has_ew = true,
      .has_sram = true,
-     .dram_mbytes = 5000,
+     .dram_rate = 5,
      .sdp_rate = 1,
      .pdp_rate = 1,
      .cdp_rate = 1},
@@ -56,7 +56,7 @@ static const struct nvdla_config configs[] = {
      .cbuf_width = 32,
      .cbuf_depth = 512,
      .bus_bits = 128,
-     .dram_mbytes = 10000,
+     .dram_rate = 10,
      .sdp_rate = 4,
      .pdp_rate = 2,
      .cdp_rate = 2},
@@ -70,7 +70,7 @@ static const struct nvdla_config configs[] = {
      .bus_bits = 256,
      .has_ew = true,
      .has_sram = true,
-     .dram_mbytes = 15000,
+     .dram_rate = 15,
      .sdp_rate = 8,
      .pdp_rate = 4,
      .cdp_rate = 4},
@@ -84,7 +84,24 @@ static const struct nvdla_config configs[] = {
      .bus_bits = 256,
      .has_ew = true,
      .has_sram = true,
-     .dram_mbytes = 20000,
+     .dram_rate = 20,
+     .sdp_rate = 16,
+     .pdp_rate = 8,
+     .cdp_rate = 8},
+    /* For tests only: no hardware of this name exists. */
+    {.name = "test_bdma_rubik",
+     .atomic_c = 64,
+     .atomic_k = 32,
+     .atom = 32,
+     .cbuf_banks = 16,
+     .cbuf_width = 64,
+     .cbuf_depth = 512,
+     .bus_bits = 256,
+     .has_ew = true,
+     .has_sram = true,
+     .has_bdma = true,
+     .has_rubik = true,
+     .dram_rate = 20,
      .sdp_rate = 16,
      .pdp_rate = 8,
      .cdp_rate = 8},

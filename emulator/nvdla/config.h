@@ -2,8 +2,9 @@
  * config.h - the published NVDLA configurations as data.
  *
  * Source: the specification files of the six nv_small ... nv_large builds.
- * None of them has BDMA, RUBIK, Winograd, batches or compressed weights; the
- * two flags stand for the blocks that a later configuration may bring.
+ * None of them has BDMA, RUBIK, Winograd, batches or compressed weights. One
+ * more, test_bdma_rubik, is no product: it is nv_large with both blocks, so
+ * that tests reach their code. It is found by its name but not listed.
  */
 #ifndef FWGEN_NVDLA_CONFIG_H
 #define FWGEN_NVDLA_CONFIG_H
@@ -26,8 +27,8 @@ struct nvdla_config {
     bool has_bdma;
     bool has_rubik;
     /* For the cycle estimate only (see cycles.c). */
-    unsigned dram_mbytes; /* sustained bytes per 1000 cycles, reads + writes */
-    unsigned sdp_rate;    /* elements per cycle */
+    unsigned dram_rate; /* KiB per 1000 cycles, reads and writes together */
+    unsigned sdp_rate;  /* elements per cycle */
     unsigned pdp_rate;
     unsigned cdp_rate;
 };

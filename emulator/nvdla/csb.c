@@ -150,6 +150,8 @@ uint32_t nvdla_csb_read(struct accel_model *model, uint32_t offset)
     case SDP_S_LUT_ACCESS_DATA:
     case CDP_S_LUT_ACCESS_DATA:
         return lut_access(model, block, false, 0);
+    case BDMA_STATUS:
+        return nvdla_bdma_status(model);
     default:
         break;
     }
@@ -249,6 +251,17 @@ void nvdla_csb_write(struct accel_model *model, uint32_t offset, uint32_t value)
     case SDP_S_LUT_ACCESS_DATA:
     case CDP_S_LUT_ACCESS_DATA:
         (void)lut_access(model, block, true, value);
+        return;
+    case BDMA_CFG_OP:
+        if ((value & 1u) != 0) {
+            nvdla_bdma_store(model);
+        }
+        return;
+    case BDMA_CFG_LAUNCH0:
+    case BDMA_CFG_LAUNCH1:
+        if ((value & 1u) != 0) {
+            nvdla_bdma_launch(model, offset == BDMA_CFG_LAUNCH1 ? 1u : 0u);
+        }
         return;
     case 0x0e004: /* GEC.SWRESET */
         if ((value & 1u) != 0) {

@@ -10,5 +10,7 @@
 void nvdla_estimate(struct nvdla_job *job);
 /* Cycles from start to end of the job; at least 1. */
 uint64_t nvdla_duration(const struct nvdla_job *job);
+/* Cycles from the start until CDMA has fetched everything, by bandwidth. */
+uint64_t nvdla_load_time(const struct nvdla_job *job);
 
 #endif

@@ -9,6 +9,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "units.h"
+
 bool nvdla_port_select(struct nvdla_job *job, struct nvdla_port *port,
                        uint32_t ram_type_field)
 {
@@ -86,7 +88,15 @@ struct nvdla_port nvdla_job_output(const struct nvdla_job *job)
     struct nvdla_port port = {.name = "output"};
     uint32_t main_memory;
 
-    if (job->has[UNIT_CDP]) {
+    if (job->has[UNIT_BDMA]) {
+        const uint32_t *words = job->transfers.words[0];
+
+        main_memory = words[5] >> 1 & 1u; /* CFG_CMD.DST_RAM_TYPE */
+        port.base = (uint64_t)words[3] << 32 | words[2];
+    } else if (job->has[UNIT_RUBIK]) {
+        main_memory = job_field(job, RBK_D_DAOUT_RAM_TYPE__DATAOUT_RAM_TYPE);
+        port.base = nvdla_rubik_target(job);
+    } else if (job->has[UNIT_CDP]) {
         main_memory = job_field(job, CDP_D_DST_DMA_CFG__DST_RAM_TYPE);
         port.base =
             job_address(job, CDP_D_DST_BASE_ADDR_HIGH__DST_BASE_ADDR_HIGH,

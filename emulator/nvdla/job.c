@@ -67,7 +67,11 @@ void nvdla_job_compute(struct nvdla_job *job)
         free(buffer.data);
     } else if (job->has[UNIT_PDP]) {
         (void)nvdla_pdp_run(job, NULL);
-    } else {
+    } else if (job->has[UNIT_CDP]) {
         (void)nvdla_cdp_run(job);
+    } else if (job->has[UNIT_BDMA]) {
+        (void)nvdla_bdma_run(job);
+    } else {
+        (void)nvdla_rubik_run(job);
     }
 }

@@ -10,10 +10,14 @@
  *         from memory. OUTPUT_DST = 1: a PDP with FLYING_MODE = 0.
  *   PDP   FLYING_MODE = 1: PDP_RDMA
  *   CDP   CDP_RDMA
+ *   RUBIK RBK
+ *   BDMA  a launched group (bdma.c)
  * An SDP_RDMA with every port disabled completes at once, as it has nothing to
  * do. At the end OP_ENABLE of the groups clears, the consumers toggle, and the
- * unit's interrupt bits rise; CDMA's two together with CACC's (on the hardware
- * they come earlier).
+ * unit's interrupt bits rise. A chain with a convolution ends in three stages:
+ * CDMA when everything has been fetched, the other four blocks one cycle before
+ * the end, the rest at the end. The whole job is computed at its first stage,
+ * because from then on the guest may reuse the input's memory.
  */
 #include <stddef.h>
 #include <string.h>
@@ -28,7 +32,8 @@ static const uint32_t conv_blocks = BIT(BLOCK_CDMA) | BIT(BLOCK_CSC) |
                                     BIT(BLOCK_CMAC_A) | BIT(BLOCK_CMAC_B) |
                                     BIT(BLOCK_CACC);
 
-static const char *const unit_names[UNIT_COUNT] = {"CONV", "SDP", "PDP", "CDP"};
+static const char *const unit_names[UNIT_COUNT] = {"CONV", "SDP",  "PDP",
+                                                   "CDP",  "BDMA", "RUBIK"};
 
 static bool ready(const struct accel_model *model, unsigned block)
 {
@@ -99,12 +104,12 @@ static void toggle(struct accel_model *model, unsigned block)
 static void copy_registers(const struct accel_model *model,
                            struct nvdla_job *job)
 {
-    for (unsigned block = JOB_FIRST_BLOCK; block <= BLOCK_CDP; block++) {
-        if ((job->blocks & BIT(block)) == 0) {
+    for (unsigned block = JOB_FIRST_BLOCK; block <= BLOCK_RBK; block++) {
+        if ((job->blocks & BIT(block)) == 0 || block == BLOCK_BDMA) {
             continue;
         }
 
-        uint32_t *to = job->regs[block - JOB_FIRST_BLOCK];
+        uint32_t *to = job->regs[job_block(block)];
         unsigned first = nvdla_op_enable_offset(block) >> 2;
         unsigned group = model->consumer[block];
 
@@ -138,15 +143,38 @@ static void start(struct accel_model *model, enum nvdla_unit head,
         }
     }
     copy_registers(model, job);
+    if (job->has[UNIT_BDMA]) {
+        job->transfers = model->bdma_group[job->group[BLOCK_BDMA]];
+    }
     job->lut = job->has[UNIT_CDP] ? model->cdp_lut : model->sdp_lut;
     nvdla_estimate(job);
     job->start = model->now;
     job->end = model->now + nvdla_duration(job);
+    job->due = job->end;
+    if (job->has[UNIT_CONV]) {
+        uint64_t loaded = model->now + nvdla_load_time(job);
+
+        if (job->end < model->now + 3u) {
+            job->end = model->now + 3u; /* three stages, one after the other */
+        }
+        job->due = loaded < job->end - 2u ? loaded : job->end - 2u;
+    }
     if (nvdla_fault_strikes(model, FAULT_IRQ_SPURIOUS, model->ops_completed,
                             NULL)) {
         nvdla_glb_later(model, model->now + 1u, 0, true);
     }
     atomic_store_explicit(&job->state, JOB_LAUNCHED, memory_order_release);
+}
+
+static void launch_bdma(struct accel_model *model)
+{
+    unsigned group = model->bdma_next;
+
+    if (model->running[BLOCK_BDMA] || !model->bdma_busy[group]) {
+        return;
+    }
+    model->consumer[BLOCK_BDMA] = (uint8_t)group;
+    start(model, UNIT_BDMA, BIT(UNIT_BDMA), BIT(BLOCK_BDMA));
 }
 
 static void launch_sdp(struct accel_model *model)
@@ -202,6 +230,10 @@ void nvdla_launch_ready(struct accel_model *model)
         start(model, UNIT_CDP, BIT(UNIT_CDP),
               BIT(BLOCK_CDP) | BIT(BLOCK_CDP_RDMA));
     }
+    if (ready(model, BLOCK_RBK)) {
+        start(model, UNIT_RUBIK, BIT(UNIT_RUBIK), BIT(BLOCK_RBK));
+    }
+    launch_bdma(model);
 }
 
 /* Interrupt bits of a unit whose operation ran in the job's groups. */
@@ -209,13 +241,15 @@ static uint32_t done_bits(const struct nvdla_job *job, unsigned unit)
 {
     switch (unit) {
     case UNIT_CONV:
-        return 1u << (16u + job->group[BLOCK_CDMA]) |
-               1u << (18u + job->group[BLOCK_CDMA]) |
-               1u << (20u + job->group[BLOCK_CACC]);
+        return 1u << (20u + job->group[BLOCK_CACC]);
     case UNIT_SDP:
         return 1u << job->group[BLOCK_SDP];
     case UNIT_CDP:
         return 1u << (2u + job->group[BLOCK_CDP]);
+    case UNIT_BDMA:
+        return 1u << (6u + job->group[BLOCK_BDMA]);
+    case UNIT_RUBIK:
+        return 1u << (8u + job->group[BLOCK_RBK]);
     case UNIT_PDP:
     default:
         return 1u << (4u + job->group[BLOCK_PDP]);
@@ -234,9 +268,6 @@ static void set_results(struct accel_model *model, const struct nvdla_job *job)
 {
     const struct nvdla_lut_counters *lut = &job->lut_counters;
 
-    if (job->has[UNIT_CONV]) {
-        set_result(model, job, CACC_D_OUT_SATURATION, job->cacc_saturation);
-    }
     if (job->has[UNIT_SDP]) {
         bool count = job_field(job, SDP_D_PERF_ENABLE__PERF_LUT_EN) != 0;
 
@@ -314,21 +345,33 @@ static bool strikes_job(struct accel_model *model, const struct nvdla_job *job,
     return false;
 }
 
-static void announce(struct accel_model *model, const struct nvdla_job *job,
-                     unsigned unit)
+/* Sets interrupt bits now, later, twice or not at all. */
+static void raise_bits(struct accel_model *model, uint32_t bits, bool lost,
+                       bool twice, const uint64_t *delay)
 {
-    uint32_t bits = done_bits(job, unit);
-    uint64_t index = model->ops_completed++;
-    uint64_t argument = 0;
-    unsigned block = unit == UNIT_CONV  ? BLOCK_CACC
-                     : unit == UNIT_SDP ? BLOCK_SDP
-                     : unit == UNIT_PDP ? BLOCK_PDP
-                                        : BLOCK_CDP;
+    if (lost) {
+        return;
+    }
+    if (twice) {
+        model->intr_again |= bits;
+    }
+    if (delay != NULL) {
+        nvdla_glb_later(model, model->now + *delay, bits, false);
+        return;
+    }
+    nvdla_glb_raise(model, bits);
+}
+
+static void report(struct accel_model *model, const struct nvdla_job *job,
+                   unsigned unit)
+{
+    static const unsigned blocks[UNIT_COUNT] = {
+        BLOCK_CACC, BLOCK_SDP, BLOCK_PDP, BLOCK_CDP, BLOCK_BDMA, BLOCK_RBK};
 
     if (model->host.op_done != NULL) {
         struct accel_op_event event = {
             .unit = unit_names[unit],
-            .group = job->group[block],
+            .group = job->group[blocks[unit]],
             .start_cycle = job->start,
             .end_cycle = model->now,
             .macs = job->cost[unit].macs,
@@ -338,33 +381,55 @@ static void announce(struct accel_model *model, const struct nvdla_job *job,
 
         model->host.op_done(model->host.opaque, &event);
     }
-    if (nvdla_fault_strikes(model, FAULT_IRQ_LOST, index, NULL)) {
-        return;
-    }
-    if (nvdla_fault_strikes(model, FAULT_IRQ_TWICE, index, NULL)) {
-        model->intr_again |= bits;
-    }
-    if (nvdla_fault_strikes(model, FAULT_IRQ_LATE, index, &argument)) {
-        nvdla_glb_later(model, model->now + argument, bits, false);
-        return;
-    }
-    nvdla_glb_raise(model, bits);
 }
 
-void nvdla_complete(struct accel_model *model, struct nvdla_job *job)
+static void announce(struct accel_model *model, const struct nvdla_job *job,
+                     unsigned unit)
 {
-    uint64_t bit;
+    uint64_t index = model->ops_completed++;
+    uint64_t delay = 0;
+    bool lost = nvdla_fault_strikes(model, FAULT_IRQ_LOST, index, NULL);
+    bool twice =
+        !lost && nvdla_fault_strikes(model, FAULT_IRQ_TWICE, index, NULL);
+    bool late =
+        !lost && nvdla_fault_strikes(model, FAULT_IRQ_LATE, index, &delay);
 
+    report(model, job, unit);
+    raise_bits(model, done_bits(job, unit), lost, twice, late ? &delay : NULL);
+}
+
+static void release(struct accel_model *model, const struct nvdla_job *job,
+                    uint32_t blocks)
+{
+    for (unsigned block = 0; block < BLOCK_COUNT; block++) {
+        if ((job->blocks & blocks & BIT(block)) == 0) {
+            continue;
+        }
+        if (block == BLOCK_BDMA) {
+            model->running[block] = false;
+            model->bdma_busy[job->group[block]] = false;
+            model->bdma_next = (uint8_t)(job->group[block] ^ 1u);
+        } else {
+            toggle(model, block);
+        }
+    }
+}
+
+/* The first stage of a job: faults are looked up, the results computed.
+ * Returns false when the job will never complete. */
+static bool begin(struct accel_model *model, struct nvdla_job *job)
+{
     if (strikes_job(model, job, FAULT_STUCK_BUSY, NULL)) {
         /* A worker may be at it: wait, then leave the units busy. */
         (void)pthread_mutex_lock(&model->computing);
         atomic_store_explicit(&job->state, JOB_STUCK, memory_order_release);
         (void)pthread_mutex_unlock(&model->computing);
-        return;
+        return false;
     }
     if (strikes_job(model, job, FAULT_DMA_ERROR, NULL)) {
         job->inject_dma_error = true;
     }
+    job->flip = strikes_job(model, job, FAULT_BIT_FLIP, &job->flip_bit);
     compute(model, job);
     for (unsigned i = 0; i < job->error_count && i < JOB_ERRORS; i++) {
         nvdla_guest_error(model, "%s", job->errors[i]);
@@ -373,20 +438,68 @@ void nvdla_complete(struct accel_model *model, struct nvdla_job *job)
         nvdla_guest_error(model, "%u more errors in the same operation",
                           job->error_count - JOB_ERRORS);
     }
-    if (strikes_job(model, job, FAULT_BIT_FLIP, &bit)) {
-        flip_bit(model, job, bit);
+    return true;
+}
+
+/* CDMA has fetched everything. */
+static void loaded(struct accel_model *model, struct nvdla_job *job)
+{
+    uint64_t index = model->ops_completed++;
+
+    job->conv_lost = nvdla_fault_strikes(model, FAULT_IRQ_LOST, index, NULL);
+    job->conv_twice = !job->conv_lost &&
+                      nvdla_fault_strikes(model, FAULT_IRQ_TWICE, index, NULL);
+    job->conv_late =
+        !job->conv_lost &&
+        nvdla_fault_strikes(model, FAULT_IRQ_LATE, index, &job->conv_delay);
+    job->stage = STAGE_LOADED;
+    job->due = job->end - 1u;
+    release(model, job, BIT(BLOCK_CDMA));
+    raise_bits(model,
+               1u << (16u + job->group[BLOCK_CDMA]) |
+                   1u << (18u + job->group[BLOCK_CDMA]),
+               job->conv_lost, job->conv_twice,
+               job->conv_late ? &job->conv_delay : NULL);
+}
+
+/* CACC has delivered all sums. */
+static void delivered(struct accel_model *model, struct nvdla_job *job)
+{
+    job->stage = STAGE_DELIVERED;
+    job->due = job->end;
+    set_result(model, job, CACC_D_OUT_SATURATION, job->cacc_saturation);
+    release(model, job, conv_blocks & ~BIT(BLOCK_CDMA));
+    report(model, job, UNIT_CONV);
+    raise_bits(model, done_bits(job, UNIT_CONV), job->conv_lost,
+               job->conv_twice, job->conv_late ? &job->conv_delay : NULL);
+}
+
+static void finish(struct accel_model *model, struct nvdla_job *job)
+{
+    if (job->flip) {
+        flip_bit(model, job, job->flip_bit);
     }
     set_results(model, job);
-    for (unsigned block = 0; block < BLOCK_COUNT; block++) {
-        if ((job->blocks & BIT(block)) != 0) {
-            toggle(model, block);
-        }
-    }
+    release(model, job, ~conv_blocks);
     atomic_store_explicit(&job->state, JOB_FREE, memory_order_release);
-    for (unsigned unit = 0; unit < UNIT_COUNT; unit++) {
+    for (unsigned unit = UNIT_SDP; unit < UNIT_COUNT; unit++) {
         if (job->has[unit]) {
             announce(model, job, unit);
         }
     }
     nvdla_launch_ready(model);
+}
+
+void nvdla_proceed(struct accel_model *model, struct nvdla_job *job)
+{
+    if (job->stage == STAGE_STARTED && !begin(model, job)) {
+        return;
+    }
+    if (job->has[UNIT_CONV] && job->stage == STAGE_STARTED) {
+        loaded(model, job);
+    } else if (job->stage == STAGE_LOADED) {
+        delivered(model, job);
+    } else {
+        finish(model, job);
+    }
 }

@@ -4,9 +4,9 @@
  * Implements accel_model.h for the register map of nv_small ... nv_large, with
  * the int8 datapath complete: CDMA/CSC/CMAC/CACC, SDP, PDP, CDP, GLB. Not
  * modelled, and refused loudly where software asks for it: int16 and fp16,
- * Winograd, compressed weights, batches, BDMA and RUBIK (no configuration here
- * has them), 10- and 16-bit pixel formats. The performance counters for stalls
- * and for NaN/infinity read 0.
+ * Winograd, compressed weights, batches, 10- and 16-bit pixel formats. The
+ * performance counters for stalls and for NaN/infinity read 0. BDMA and RUBIK
+ * are modelled, though no published configuration has them.
  *
  * An operation runs for the cycles that cycles.c estimates; its results reach
  * memory when that time has passed (or earlier, through execute()).
@@ -68,6 +68,8 @@ static void reset(struct accel_model *model)
     memset(model->producer, 0, sizeof model->producer);
     memset(model->consumer, 0, sizeof model->consumer);
     memset(model->delayed, 0, sizeof model->delayed);
+    memset(&model->bdma_open, 0, sizeof model->bdma_open);
+    memset(model->bdma_busy, 0, sizeof model->bdma_busy);
     model->intr_status = 0;
     model->intr_mask = 0;
     model->intr_again = 0;
@@ -130,14 +132,14 @@ static bool is_running(const struct nvdla_job *job)
     return state == JOB_LAUNCHED || state == JOB_EXECUTED;
 }
 
-/* Model time of the next completion or delayed interrupt. */
+/* Model time of the next stage of a job or delayed interrupt. */
 static uint64_t next_time(const struct accel_model *model)
 {
     uint64_t earliest = ACCEL_NO_EVENT;
 
     for (unsigned i = 0; i < UNIT_COUNT; i++) {
-        if (is_running(&model->jobs[i]) && model->jobs[i].end < earliest) {
-            earliest = model->jobs[i].end;
+        if (is_running(&model->jobs[i]) && model->jobs[i].due < earliest) {
+            earliest = model->jobs[i].due;
         }
     }
     for (unsigned i = 0; i < DELAYED_COUNT; i++) {
@@ -173,8 +175,8 @@ static void handle_due(struct accel_model *model)
     for (unsigned i = 0; i < UNIT_COUNT; i++) {
         struct nvdla_job *job = &model->jobs[i];
 
-        if (is_running(job) && job->end <= model->now) {
-            nvdla_complete(model, job);
+        if (is_running(job) && job->due <= model->now) {
+            nvdla_proceed(model, job);
             return;
         }
     }

@@ -2,9 +2,10 @@
  * model.h - the state of one emulated NVDLA and of its running operations.
  *
  * A job is what the hardware runs in one piece: CONV -> SDP (-> PDP), SDP
- * (-> PDP), PDP or CDP. At launch it takes a copy of every register it will
- * look at; from then on it is a pure function of that copy, the configuration
- * and the memory, so that it may be computed in a worker thread.
+ * (-> PDP), PDP, CDP, BDMA or RUBIK. At launch it takes a copy of every
+ * register it will look at; from then on it is a pure function of that copy,
+ * the configuration and the memory, so that it may be computed in a worker
+ * thread.
  */
 #ifndef FWGEN_NVDLA_MODEL_H
 #define FWGEN_NVDLA_MODEL_H
@@ -20,7 +21,15 @@
 #include "registers.h"
 
 /* Units that report completion, in the order of a chain. */
-enum nvdla_unit { UNIT_CONV, UNIT_SDP, UNIT_PDP, UNIT_CDP, UNIT_COUNT };
+enum nvdla_unit {
+    UNIT_CONV,
+    UNIT_SDP,
+    UNIT_PDP,
+    UNIT_CDP,
+    UNIT_BDMA,
+    UNIT_RUBIK,
+    UNIT_COUNT
+};
 
 enum job_state {
     JOB_FREE,
@@ -30,16 +39,30 @@ enum job_state {
 };
 
 #define JOB_FIRST_BLOCK BLOCK_CDMA
-#define JOB_BLOCKS (BLOCK_CDP - BLOCK_CDMA + 1)
+#define JOB_BLOCKS (BLOCK_CDP - BLOCK_CDMA + 2) /* the last is RBK */
 #define JOB_WORDS 64u
 #define JOB_ERRORS 6u
 #define ERROR_TEXT 200u
+#define BDMA_SLOTS 20u /* BDMA.STATUS.FREE_SLOT after reset */
+#define BDMA_WORDS 12u /* CFG_SRC_ADDR_LOW ... CFG_DST_SURF */
+
+/* What a job has announced already. A convolution announces that CDMA has
+ * loaded and that CACC has delivered before SDP is done. */
+enum job_stage { STAGE_STARTED, STAGE_LOADED, STAGE_DELIVERED };
+
+/* Transfers that CFG_OP has stored. */
+struct nvdla_transfers {
+    unsigned count;
+    uint32_t words[BDMA_SLOTS][BDMA_WORDS];
+};
 
 struct nvdla_cost {
     uint64_t cycles; /* of the unit's own datapath */
     uint64_t macs;
-    uint64_t bytes_read;
+    uint64_t bytes_read; /* of both memory ports */
     uint64_t bytes_written;
+    uint64_t sram_read; /* the part of the second port */
+    uint64_t sram_written;
 };
 
 struct nvdla_job {
@@ -48,10 +71,18 @@ struct nvdla_job {
     uint32_t blocks;            /* bit per block taking part */
     uint8_t group[BLOCK_COUNT]; /* which group of each block */
     uint64_t start, end;        /* model cycles */
+    uint64_t due;               /* of the next stage */
+    enum job_stage stage;
+    /* Faults of the operations, looked up when the first of them is due. */
+    bool conv_lost, conv_twice, conv_late;
+    uint64_t conv_delay;
+    bool flip;
+    uint64_t flip_bit;
     struct nvdla_cost cost[UNIT_COUNT];
 
     uint32_t regs[JOB_BLOCKS][JOB_WORDS];
     struct nvdla_lut_tables lut; /* of SDP or CDP, whichever takes part */
+    struct nvdla_transfers transfers;
 
     /* Filled while executing. */
     const struct nvdla_config *config;
@@ -112,6 +143,10 @@ struct accel_model {
     uint8_t producer[BLOCK_COUNT];
     uint8_t consumer[BLOCK_COUNT];
     struct nvdla_lut_tables sdp_lut, cdp_lut;
+    struct nvdla_transfers bdma_open;     /* stored, not launched */
+    struct nvdla_transfers bdma_group[2]; /* launched, while busy */
+    bool bdma_busy[2];
+    uint8_t bdma_next; /* of two busy groups, the one launched first */
 
     uint32_t intr_status, intr_mask;
     uint32_t intr_again; /* fault irq-twice: set once more after a clear */
@@ -145,7 +180,12 @@ void nvdla_glb_later(struct accel_model *model, uint64_t cycle, uint32_t bits,
 
 /* launch.c */
 void nvdla_launch_ready(struct accel_model *model);
-void nvdla_complete(struct accel_model *model, struct nvdla_job *job);
+/* The job's next stage is due. */
+void nvdla_proceed(struct accel_model *model, struct nvdla_job *job);
+/* BDMA.CFG_OP and CFG_LAUNCHn, and the value of STATUS. */
+void nvdla_bdma_store(struct accel_model *model);
+void nvdla_bdma_launch(struct accel_model *model, unsigned group);
+uint32_t nvdla_bdma_status(const struct accel_model *model);
 
 /* job.c */
 void nvdla_job_compute(struct nvdla_job *job);
@@ -154,13 +194,17 @@ nvdla_job_error(struct nvdla_job *job, const char *format, ...);
 /* Reports "BLOCK.REGISTER.FIELD = value: text". */
 void nvdla_job_reject(struct nvdla_job *job, uint32_t field, const char *text);
 
+static inline unsigned job_block(unsigned block)
+{
+    return block == BLOCK_RBK ? JOB_BLOCKS - 1u : block - JOB_FIRST_BLOCK;
+}
+
 static inline uint32_t job_field(const struct nvdla_job *job, uint32_t field)
 {
     uint32_t offset = nvdla_field_offset(field);
 
     return nvdla_field_get(
-        field,
-        job->regs[(offset >> 12) - JOB_FIRST_BLOCK][(offset & 0xfffu) >> 2]);
+        field, job->regs[job_block(offset >> 12)][(offset & 0xfffu) >> 2]);
 }
 
 /* Most sizes are stored minus one. */

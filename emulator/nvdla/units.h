@@ -31,6 +31,8 @@ bool nvdla_conv_run(struct nvdla_job *job, struct nvdla_sdp *sdp);
 struct nvdla_sdp *nvdla_sdp_create(struct nvdla_job *job,
                                    struct nvdla_cube_buffer *to_pdp);
 struct nvdla_cube nvdla_sdp_cube(const struct nvdla_sdp *sdp);
+/* A promise: no value of a line will be larger, nor smaller than minus that. */
+void nvdla_sdp_limit(struct nvdla_sdp *sdp, int64_t magnitude);
 void nvdla_sdp_destroy(struct nvdla_sdp *sdp);
 /* A line of CACC results; channel k of pixel x is values[x * stride + k]. */
 bool nvdla_sdp_line(struct nvdla_sdp *sdp, uint32_t surface, uint32_t y,
@@ -44,5 +46,12 @@ bool nvdla_pdp_run(struct nvdla_job *job,
 
 /* cdp.c */
 bool nvdla_cdp_run(struct nvdla_job *job);
+
+/* bdma.c */
+bool nvdla_bdma_run(struct nvdla_job *job);
+
+/* rubik.c */
+bool nvdla_rubik_run(struct nvdla_job *job);
+uint64_t nvdla_rubik_target(const struct nvdla_job *job);
 
 #endif

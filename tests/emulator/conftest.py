@@ -80,6 +80,10 @@ class Device:
     def run(self) -> int:
         """Run until idle; returns the interrupt status and clears it."""
         self.accelerator.run()
+        return self.take_status()
+
+    def take_status(self) -> int:
+        """The interrupt status, which is cleared."""
         status = self.read("GLB.S_INTR_STATUS")
         self.write("GLB.S_INTR_STATUS", status)
         return status
