@@ -111,17 +111,15 @@ def link_map(
 
     Args:
         board: where.
-        plans: program and layout of each model; arenas of several models may overlap
-            only if they are meant to.
+        plans: program and layout of each model; tensor arenas of models that are never
+            in use together may overlap.
         models: the same models as text.
         main_stack_bytes: stack for start-up code and interrupts.
 
     Raises:
         FitError: nothing is left for vectors, code or variables.
     """
-    arenas = sorted(
-        {(a.region, a.base, a.size, a.kind) for _, layout in plans for a in layout.arenas if a.size}
-    )
+    arenas = _arenas(plans)
     entries = VECTOR_ENTRIES + board.cpu.external_irqs
     free = {
         memory.name: _free(
@@ -199,6 +197,22 @@ def link_map(
         constants=tuple(constants),
         arenas=tuple(arena_sections),
     )
+
+
+def _arenas(plans: Sequence[tuple[Program, Layout]]) -> list[tuple[str, int, int, str]]:
+    """(region, base, size, kind) of all arenas; tensor arenas that overlap become one."""
+    merged: list[tuple[str, int, int, str]] = []
+    found = {(a.region, a.base, a.size, a.kind) for _, layout in plans for a in layout.arenas}
+    for region, base, size, kind in sorted(found):
+        if merged and kind == "tensors" == merged[-1][3] and region == merged[-1][0]:
+            last_base, last_size = merged[-1][1:3]
+            if base < last_base + last_size:
+                end = max(last_base + last_size, base + size)
+                merged[-1] = (region, last_base, end - last_base, kind)
+                continue
+        if size:
+            merged.append((region, base, size, kind))
+    return merged
 
 
 def _free(memory: Memory, taken: Sequence[tuple[int, int]]) -> list[_Interval]:

@@ -29,9 +29,11 @@ class PlanOptions:
         head: bytes at the start of the code region in front of the constants
             (vector table and what must follow it); None: room for the board's
             interrupts.
-        text: bytes kept free behind the constants for the program text.
-        reserve: bytes kept free at the bottom of a data region for variables
-            and stacks.
+        text: bytes kept free behind the constants for the program text, in a
+            region that is large enough; in a smaller one a quarter of it, and at
+            least `least_text`. The linker has the last word.
+        reserve: the same for variables and stacks at the bottom of a data region.
+        least_text, least_reserve: what the smallest image needs.
         guard: bytes of guard behind each tensor buffer, rounded up to whole
             cache lines; 0 for none.
         reuse: whether buffers that never live at the same time may share memory.
@@ -41,6 +43,8 @@ class PlanOptions:
     head: int | None = None
     text: int = 64 * 1024
     reserve: int = 64 * 1024
+    least_text: int = 12 * 1024
+    least_reserve: int = 12 * 1024
     guard: int = 0
     reuse: bool = True
     effort: int = 1
@@ -61,6 +65,11 @@ class _Pool:
 
 @dataclass(slots=True)
 class _Plan:
+    """A program and what has been decided for it: `waiting` is not placed with the constants."""
+
+    program: Program
+    waiting: list[Buffer] = field(default_factory=list)
+    loads: dict[int, str] = field(default_factory=dict)
     placements: dict[int, Placement] = field(default_factory=dict)
     arenas: list[Arena] = field(default_factory=list)
     guards: list[int] = field(default_factory=list)
@@ -73,23 +82,101 @@ def plan(program: Program, board: Board, options: PlanOptions = PlanOptions()) -
         FitError: a region is too small; the message has the exact numbers.
         ModelError: a buffer cannot be placed on this board at all.
     """
-    _check_buffers(program)
+    return plan_all((program,), board, options)[0]
+
+
+def plan_all(
+    programs: Sequence[Program],
+    board: Board,
+    options: PlanOptions = PlanOptions(),  # noqa: B008
+    exclusive: Sequence[Sequence[int]] = (),
+) -> tuple[Layout, ...]:
+    """Place the buffers of all programs of an image.
+
+    Args:
+        programs: in the order of their layouts.
+        board: where.
+        options: for all of them.
+        exclusive: groups of programs, by index, of which only one is in use at a time: from
+            the filling of its inputs to the reading of its outputs. Their tensors may
+            overlap; what must keep its contents never does. No program is in two groups.
+
+    Raises:
+        FitError: a region is too small; the message has the exact numbers.
+        ModelError: a buffer cannot be placed on this board at all.
+    """
     pools = {memory.name: _pool(memory, board, options) for memory in board.memories}
-    result = _Plan()
-    accelerator = _accelerator(program, board)
+    works = []
+    for program in programs:
+        _check_buffers(program)
+        works.append(_place_what_stays(program, board, pools, options))
+    sharing = {index for group in exclusive for index in group}
+    for index, work in enumerate(works):
+        lasting = [b for b in work.waiting if index not in sharing or _keeps_contents(b)]
+        _place_all(lasting, work, board, pools, options)
+    for group in exclusive:
+        before = {name: (pool.low, pool.high) for name, pool in pools.items()}
+        after = dict(before)
+        for index in group:
+            for name, (low, high) in before.items():
+                pools[name].low, pools[name].high = low, high
+            work = works[index]
+            _place_all(
+                [b for b in work.waiting if not _keeps_contents(b)], work, board, pools, options
+            )
+            for name, pool in pools.items():
+                after[name] = max(after[name][0], pool.low), min(after[name][1], pool.high)
+        for name, (low, high) in after.items():
+            pools[name].low, pools[name].high = low, high
+    return tuple(_layout(work, works, board) for work in works)
+
+
+def _keeps_contents(buffer: Buffer) -> bool:
+    """Whether nobody else may ever write to the buffer's memory."""
+    return buffer.zeroed or buffer.data is not None
+
+
+def _place_what_stays(
+    program: Program, board: Board, pools: dict[str, _Pool], options: PlanOptions
+) -> _Plan:
+    """Place constants that are read in place, and keep room for what is copied at boot."""
+    result = _Plan(program)
     constants = [b for b in program.buffers if b.role is Role.CONSTANT]
     tensors = [b for b in program.buffers if b.role is not Role.CONSTANT]
     in_dram = [b for b in constants if b.space is Space.DRAM]
-    copied = _place_constants(in_dram, program, board, pools, result)
+    copied = _place_constants(in_dram, program, board, pools, options, result)
     copied += [b for b in constants if b.space is Space.SRAM]
-    loads = _load_regions([*copied, *(b for b in tensors if b.data is not None)], board, pools)
+    with_data = [*copied, *(b for b in tensors if b.data is not None)]
+    result.loads = _load_regions(with_data, board, pools)
+    result.waiting = [*tensors, *copied]
+    return result
+
+
+def _place_all(
+    buffers: Sequence[Buffer],
+    work: _Plan,
+    board: Board,
+    pools: dict[str, _Pool],
+    options: PlanOptions,
+) -> None:
+    accelerator = _accelerator(work.program, board)
     for space in (Space.SRAM, Space.DRAM):
-        group = [b for b in (*tensors, *copied) if b.space is space]
+        group = [b for b in buffers if b.space is space]
         if group:
-            regions = _tensor_regions(space, program, board, accelerator)
-            _place_tensors(group, program, regions, pools, loads, options, result)
-    placements = tuple(result.placements[buffer.id] for buffer in program.buffers)
-    return Layout(board.name, placements, tuple(result.arenas), tuple(sorted(result.guards)))
+            regions = _tensor_regions(space, work.program, board, accelerator)
+            _place_tensors(group, work.program, regions, pools, work.loads, options, work)
+
+
+def _layout(work: _Plan, works: Sequence[_Plan], board: Board) -> Layout:
+    """The finished layout: guards stay where no program's buffers lie."""
+    others = [p for other in works if other is not work for p in other.placements.values()]
+    guards = [
+        guard
+        for guard in sorted(work.guards)
+        if not any(p.address < guard + LINE and guard < p.address + p.size for p in others)
+    ]
+    placements = tuple(work.placements[buffer.id] for buffer in work.program.buffers)
+    return Layout(board.name, placements, tuple(work.arenas), tuple(guards))
 
 
 def padded(size: int) -> int:
@@ -128,10 +215,14 @@ def _pool(memory: Memory, board: Board, options: PlanOptions) -> _Pool:
         if head is None:
             head = _up(4 * (16 + board.cpu.external_irqs), 256)
         low += head
-        high -= options.text
+        high -= _kept(memory, options.text, options.least_text)
     if memory is board.data:
-        low = max(low, memory.base + options.reserve)
+        low = max(low, memory.base + _kept(memory, options.reserve, options.least_reserve))
     return _Pool(memory, _up(low, LINE), high)
+
+
+def _kept(memory: Memory, usual: int, least: int) -> int:
+    return max(least, min(usual, memory.size // 4))
 
 
 def _reachable(memory: Memory, program: Program) -> bool:
@@ -143,6 +234,7 @@ def _place_constants(
     program: Program,
     board: Board,
     pools: dict[str, _Pool],
+    options: PlanOptions,
     result: _Plan,
 ) -> list[Buffer]:
     """Place what can be read in place; return what must be copied to RAM instead."""
@@ -173,19 +265,20 @@ def _place_constants(
             pool.low = end
         waiting = refused
     if waiting:
-        raise _constants_do_not_fit(constants, regions, board)
+        raise _constants_do_not_fit(constants, regions, board, options)
     return []
 
 
 def _constants_do_not_fit(
-    constants: Sequence[Buffer], regions: Sequence[Memory], board: Board
+    constants: Sequence[Buffer], regions: Sequence[Memory], board: Board, options: PlanOptions
 ) -> FitError:
     needed = sum(padded(b.size) for b in constants)
-    fresh = {m.name: _pool(m, board, PlanOptions()) for m in regions}
+    fresh = {m.name: _pool(m, board, options) for m in regions}
     room = sum(pool.free for pool in fresh.values())
     names = ", ".join(f"'{m.name}' ({fresh[m.name].free} bytes free of {m.size})" for m in regions)
     return FitError(
-        f"the constants need {needed} bytes, {max(1, needed - room)} more than {names} can give",
+        f"the constants need {needed} bytes, {max(1, needed - room)} more than {names} can give "
+        "beside the program's text",
         where=f"board {board.name}",
         expected=f"at most {room} bytes",
         hints=(_largest(constants), "Build for a board with more memory for constants."),
@@ -381,9 +474,8 @@ def _tensors_do_not_fit(
     bound = lower_bound(chosen)
     hints = [_largest(buffers)]
     if memory.has("data"):
-        hints.append(
-            f"{options.reserve} bytes of '{memory.name}' are kept for variables and stacks."
-        )
+        kept = _kept(memory, options.reserve, options.least_reserve)
+        hints.append(f"{kept} bytes of '{memory.name}' are kept for variables and stacks.")
     hints.append("Build for a board with more memory, or compile a smaller model.")
     return FitError(
         f"the tensors need {needed} bytes (at least {bound}), "
