@@ -19,10 +19,10 @@
 #include "conv.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "arith.h"
+#include "scratch.h"
 
 static bool refuse_modes(struct nvdla_job *job)
 {
@@ -284,23 +284,34 @@ static bool check_work(struct conv *conv, struct nvdla_cube wanted)
     return true;
 }
 
-/* Results of some rows for one group of kernels, [pixel][CONV_GROUP]. */
+/*
+ * Results of some rows for one group of kernels, [row][pitch][CONV_GROUP].
+ *
+ * Where that takes fewer steps, the rows are computed as one long line of
+ * pixels: those between the end of a row and the start of the next one are
+ * computed as well and ignored.
+ */
 struct strip {
     uint32_t first_row, row_count;
+    uint32_t pitch; /* pixels */
+    bool joined;
     int32_t *sums;
     int64_t *wide; /* NULL when one segment is enough */
 };
 
+static size_t strip_pixels(const struct conv *conv, const struct strip *strip)
+{
+    return (size_t)(strip->row_count - 1u) * strip->pitch + conv->out_width;
+}
+
 /* Runs that can be summed in 32 bits: from `first`, returns the end. */
 static size_t segment_end(const struct conv *conv, size_t first)
 {
-    size_t limit = TILE_MAX_ELEMENTS / 2u;
+    size_t per_group = conv->kernels->kind == KERNEL_WORDS ? 2u : 4u;
+    size_t limit = TILE_MAX_ELEMENTS / per_group;
     size_t total = conv->runs[first].groups;
     size_t end = first + 1u;
 
-    if (conv->kernels->kind == KERNEL_BYTES) {
-        limit = TILE_MAX_ELEMENTS / 4u;
-    }
     while (end < conv->run_count && total + conv->runs[end].groups <= limit) {
         total += conv->runs[end].groups;
         end++;
@@ -308,110 +319,107 @@ static size_t segment_end(const struct conv *conv, size_t first)
     return end;
 }
 
-static const uint8_t *pixel_base(const struct conv *conv,
-                                 const struct strip *strip, size_t pixel)
+/* With elements that are 128 too large, sums start that much lower. */
+static void start_sums(const struct conv *conv, size_t first, size_t end,
+                       int32_t *start)
 {
-    size_t row = strip->first_row + pixel / conv->out_width;
-    size_t column = pixel % conv->out_width;
-
-    return conv->data + row * conv->stride_y * conv->row_bytes +
-           column * conv->stride_x * conv->pixel_elements * conv->element_bytes;
+    memset(start, 0, CONV_GROUP * sizeof *start);
+    if (conv->weight_sum == NULL) {
+        return;
+    }
+    for (size_t r = first; r < end; r++) {
+        for (size_t k = 0; k < CONV_GROUP; k++) {
+            /* Modulo 2^32, as the sums are on the way. */
+            start[k] = (int32_t)((uint32_t)start[k] -
+                                 128u * (uint32_t)conv->weight_sum
+                                            [r * CONV_GROUP + k]);
+        }
+    }
 }
 
-/* All pixels of a strip, `blocks` blocks from `first_block` on, some runs. */
-static void compute_tiles(const struct conv *conv, const struct strip *strip,
-                          unsigned first_block, unsigned blocks,
-                          size_t first_run, size_t end_run,
-                          const uint8_t *weights)
+/* Rounds and saturates `count` results of CACC; returns how many saturated. */
+NVDLA_CLONES
+static uint32_t round_sums(int32_t *sums, const int64_t *wide, unsigned shift,
+                           size_t count)
 {
-    const struct conv_kernels *kernels = conv->kernels;
-    size_t pixels = (size_t)strip->row_count * conv->out_width;
-    size_t lanes = (size_t)blocks * TILE_BLOCK;
-    unsigned wide = kernels->wide_pixels[blocks - 1u];
-    int32_t sums[TILE_MAX_PIXELS * TILE_BLOCK * TILE_MAX_BLOCKS];
-    int32_t total[CONV_GROUP] = {0};
+    int64_t half = (int64_t)(((uint64_t)1 << shift) >> 1);
+    uint32_t saturated = 0;
 
-    for (size_t r = first_run; r < end_run; r++) {
-        for (size_t k = 0; k < lanes; k++) {
-            total[k] =
-                (int32_t)((uint32_t)total[k] +
-                          (uint32_t)
-                              conv->corrections[r * CONV_GROUP +
-                                                first_block * TILE_BLOCK + k]);
-        }
+    for (size_t i = 0; i < count; i++) {
+        int64_t r = nvdla_round_shift_line(wide != NULL ? wide[i] : sums[i],
+                                           shift, half);
+        int64_t clamped = r > INT32_MAX   ? INT32_MAX
+                          : r < INT32_MIN ? INT32_MIN
+                                          : r;
+
+        saturated += clamped != r ? 1u : 0u;
+        sums[i] = (int32_t)clamped;
     }
-    for (size_t done = 0; done < pixels;) {
-        const uint8_t *bases[TILE_MAX_PIXELS];
-        size_t left = pixels - done;
-        size_t count = left >= wide ? wide : left * 2u > wide ? left : 1u;
-        bool many = count > 1u || wide == 1u;
-
-        for (size_t p = 0; p < (many ? wide : 1u); p++) {
-            bases[p] = pixel_base(conv, strip,
-                                  p < count ? done + p : done + count - 1u);
-        }
-        (many ? kernels->wide : kernels->single)[blocks - 1u](
-            bases, conv->runs + first_run, end_run - first_run, weights, sums);
-        for (size_t p = 0; p < count; p++) {
-            size_t at =
-                (done + p) * CONV_GROUP + (size_t)first_block * TILE_BLOCK;
-
-            for (size_t k = 0; k < lanes; k++) {
-                strip->sums[at + k] = (int32_t)((uint32_t)sums[p * lanes + k] -
-                                                (uint32_t)total[k]);
-            }
-        }
-        done += count;
-    }
+    return saturated;
 }
 
 /* CACC: RS and saturation of everything in the strip. */
-static void deliver(struct conv *conv, const struct strip *strip)
+static void deliver(struct conv *conv, const struct strip *strip,
+                    unsigned blocks)
 {
-    size_t count = (size_t)strip->row_count * conv->out_width * CONV_GROUP;
+    size_t count = (size_t)blocks * TILE_BLOCK;
 
     if (strip->wide == NULL && conv->truncate == 0) {
         return;
     }
-    for (size_t i = 0; i < count; i++) {
-        int64_t sum = strip->wide != NULL ? strip->wide[i] : strip->sums[i];
-        int64_t result = nvdla_round_shift(sum, conv->truncate);
-        int32_t clamped = nvdla_saturate32(result);
+    for (uint32_t row = 0; row < strip->row_count; row++) {
+        for (uint32_t x = 0; x < conv->out_width; x++) {
+            size_t at = ((size_t)row * strip->pitch + x) * CONV_GROUP;
 
-        conv->job->cacc_saturation += clamped != result ? 1u : 0u;
-        strip->sums[i] = clamped;
+            conv->job->cacc_saturation += round_sums(
+                strip->sums + at,
+                strip->wide != NULL ? strip->wide + at : NULL, conv->truncate,
+                count);
+        }
     }
 }
 
 static void compute_strip(struct conv *conv, const struct strip *strip,
-                          unsigned blocks, unsigned per_tile)
+                          unsigned blocks)
 {
-    size_t count = (size_t)strip->row_count * conv->out_width * CONV_GROUP;
+    size_t count = strip_pixels(conv, strip) * CONV_GROUP;
+    int32_t start[CONV_GROUP];
+    size_t before = 0;
+    struct conv_panel panel = {
+        .input = conv->data +
+                 (size_t)strip->first_row * conv->stride_y * conv->row_bytes,
+        .pixel_step = (size_t)conv->stride_x * conv->pixel_elements *
+                      conv->element_bytes,
+        .row_step = conv->stride_y * conv->row_bytes,
+        .columns = strip->joined ? strip_pixels(conv, strip) : conv->out_width,
+        .rows = strip->joined ? 1u : strip->row_count,
+        .block_bytes = conv->block_bytes,
+        .blocks = blocks,
+        .start = start,
+        .out = strip->sums,
+    };
 
     if (strip->wide != NULL) {
         memset(strip->wide, 0, count * sizeof *strip->wide);
+        /* The lanes of no block are added up as well. */
         memset(strip->sums, 0, count * sizeof *strip->sums);
     }
     for (size_t first = 0; first < conv->run_count;) {
         size_t end = segment_end(conv, first);
-        size_t before = 0;
 
-        for (size_t r = 0; r < first; r++) {
-            before += conv->runs[r].groups;
+        start_sums(conv, first, end, start);
+        panel.runs = conv->runs + first;
+        panel.run_count = end - first;
+        panel.weights = conv->packed + before * TILE_BLOCK * 4u;
+        conv->kernels->panel(&panel);
+        for (size_t i = 0; strip->wide != NULL && i < count; i++) {
+            strip->wide[i] += strip->sums[i];
         }
-        for (unsigned block = 0; block < blocks; block += per_tile) {
-            compute_tiles(conv, strip, block, per_tile, first, end,
-                          conv->packed + block * conv->block_bytes +
-                              before * per_tile * TILE_BLOCK * 4u);
+        for (; first < end; first++) {
+            before += conv->runs[first].groups;
         }
-        if (strip->wide != NULL) {
-            for (size_t i = 0; i < count; i++) {
-                strip->wide[i] += strip->sums[i];
-            }
-        }
-        first = end;
     }
-    deliver(conv, strip);
+    deliver(conv, strip, blocks);
 }
 
 /* Kernels `first` ... of the group: surfaces go to SDP row by row. */
@@ -424,20 +432,18 @@ static bool run_group(struct conv *conv, struct nvdla_sdp *sdp,
     uint32_t kernels = left < CONV_GROUP ? left : CONV_GROUP;
     uint32_t surfaces = (kernels + atom - 1u) / atom;
     unsigned blocks = (surfaces * atom + TILE_BLOCK - 1u) / TILE_BLOCK;
-    unsigned per_tile =
-        conv->kernels->max_blocks < blocks ? conv->kernels->max_blocks : blocks;
 
-    conv_weights_pack(conv, first, blocks, per_tile);
+    conv_weights_pack(conv, first, blocks);
     for (uint32_t y = 0; y < conv->out_height; y += rows_at_once) {
         uint32_t rest = conv->out_height - y;
 
         strip->first_row = y;
         strip->row_count = rest < rows_at_once ? rest : rows_at_once;
-        compute_strip(conv, strip, blocks, per_tile);
+        compute_strip(conv, strip, blocks);
         for (uint32_t surface = 0; surface < surfaces; surface++) {
             for (uint32_t row = 0; row < strip->row_count; row++) {
                 const int32_t *line =
-                    strip->sums + (size_t)row * conv->out_width * CONV_GROUP +
+                    strip->sums + (size_t)row * strip->pitch * CONV_GROUP +
                     (size_t)surface * atom;
 
                 if (!nvdla_sdp_line(sdp, first / atom + surface, y + row, line,
@@ -450,31 +456,53 @@ static bool run_group(struct conv *conv, struct nvdla_sdp *sdp,
     return true;
 }
 
+/* Whether rows are joined to one line, and what follows from it. */
+static void plan_strip(const struct conv *conv, uint32_t rows,
+                       struct strip *strip)
+{
+    const uint64_t step = 32; /* pixels that kernels like to compute at once */
+    uint64_t pitch =
+        (uint64_t)conv->row_pixels / conv->stride_x * conv->stride_y;
+    uint64_t joined = (rows - 1u) * pitch + conv->out_width;
+    uint64_t apart = rows * ((conv->out_width + step - 1u) / step);
+
+    strip->joined = (joined + step - 1u) / step < apart;
+    strip->pitch = strip->joined ? (uint32_t)pitch : conv->out_width;
+}
+
 static bool run(struct conv *conv, struct nvdla_sdp *sdp)
 {
     struct nvdla_job *job = conv->job;
     /* Results that stay in a second level cache. */
-    uint32_t rows_at_once = 1024u / conv->out_width + 1u;
-    struct strip strip = {0, 0, NULL, NULL};
+    uint32_t rows_at_once = 512u / conv->out_width + 1u;
+    struct strip strip = {.sums = NULL};
     uint64_t values;
     bool ok = true;
 
     if (rows_at_once > conv->out_height) {
         rows_at_once = conv->out_height;
     }
-    values = (uint64_t)rows_at_once * conv->out_width * CONV_GROUP;
-    strip.sums = nvdla_job_allocate(job, values * sizeof *strip.sums);
+    plan_strip(conv, rows_at_once, &strip);
+    /* The largest product is 2^14. */
+    nvdla_sdp_limit(sdp, nvdla_round_shift((int64_t)conv->rows *
+                                               conv->columns * conv->deep
+                                               << 14,
+                                           conv->truncate));
+    values = ((uint64_t)(rows_at_once - 1u) * strip.pitch + conv->out_width) *
+             CONV_GROUP;
+    strip.sums =
+        nvdla_scratch_take(job, (values + PANEL_SLACK) * sizeof *strip.sums);
     ok = strip.sums != NULL;
     if (ok && segment_end(conv, 0) < conv->run_count) {
-        strip.wide = nvdla_job_allocate(job, values * sizeof *strip.wide);
+        strip.wide = nvdla_scratch_take(job, values * sizeof *strip.wide);
         ok = strip.wide != NULL;
     }
     for (uint32_t first = 0; ok && first < conv->kernel_count;
          first += CONV_GROUP) {
         ok = run_group(conv, sdp, &strip, rows_at_once, first);
     }
-    free(strip.sums);
-    free(strip.wide);
+    nvdla_scratch_give(strip.sums);
+    nvdla_scratch_give(strip.wide);
     return ok;
 }
 
@@ -487,7 +515,7 @@ bool nvdla_conv_run(struct nvdla_job *job, struct nvdla_sdp *sdp)
         return false;
     }
     read_registers(&conv);
-    conv.element_bytes = conv.kernels->kind == KERNEL_BYTES ? 1u : 2u;
+    conv.element_bytes = conv.kernels->kind == KERNEL_WORDS ? 2u : 1u;
     if (!refuse_shapes(&conv)) {
         return false;
     }
@@ -496,10 +524,11 @@ bool nvdla_conv_run(struct nvdla_job *job, struct nvdla_sdp *sdp)
     check_geometry(&conv);
     ok = check_work(&conv, nvdla_sdp_cube(sdp)) && conv_fetch(&conv) &&
          conv_weights_open(&conv) && run(&conv, sdp);
-    free(conv.data);
-    free(conv.runs);
-    free(conv.stored);
-    free(conv.packed);
-    free(conv.corrections);
+    nvdla_scratch_give(conv.data);
+    nvdla_scratch_give(conv.runs);
+    nvdla_scratch_give(conv.stored);
+    nvdla_scratch_give(conv.stage);
+    nvdla_scratch_give(conv.packed);
+    nvdla_scratch_give(conv.weight_sum);
     return ok;
 }

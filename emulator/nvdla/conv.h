@@ -7,9 +7,6 @@
 #include "conv_kernels.h"
 #include "units.h"
 
-/* Kernels that are computed together; a multiple of every atom. */
-#define CONV_GROUP (TILE_BLOCK * TILE_MAX_BLOCKS)
-
 struct conv {
     struct nvdla_job *job;
     const struct conv_kernels *kernels;
@@ -26,9 +23,10 @@ struct conv {
     int8_t pad_value;
     unsigned truncate; /* CACC.CLIP_TRUNCATE */
 
-    /* Input as the tiles want it: padded rows of elements. */
+    /* Input as the panels want it: padded rows of elements. */
     unsigned element_bytes;  /* 1 or 2, by the kind of kernels */
     uint32_t pixel_elements; /* elements of a pixel in the buffer */
+    uint32_t row_pixels;     /* multiple of stride_x */
     size_t row_bytes;
     uint32_t buffer_rows;
     uint8_t *data;
@@ -37,18 +35,18 @@ struct conv {
     struct conv_run *runs;
     size_t run_count;
 
-    uint8_t *stored;    /* weights as in memory */
-    uint8_t *packed;    /* weights of one group of kernels */
-    size_t block_bytes; /* packed bytes of one block, all runs */
-    /* 128 * sum of a kernel's weights, per run. */
-    int32_t *corrections;
+    uint8_t *stored;     /* weights as in memory */
+    uint8_t *stage;      /* one block's, a kernel after the other */
+    size_t stage_bytes;  /* of one kernel */
+    uint8_t *packed;     /* one group's, as the panels want them */
+    size_t block_bytes;  /* packed bytes of one block, all runs */
+    int32_t *weight_sum; /* [run][CONV_GROUP], for KERNEL_BYTES only */
 };
 
 /* conv_fetch.c: fills conv->data. */
 bool conv_fetch(struct conv *conv);
 /* conv_weights.c: runs and stored weights; then one group after the other. */
 bool conv_weights_open(struct conv *conv);
-void conv_weights_pack(struct conv *conv, uint32_t first, unsigned blocks,
-                       unsigned blocks_per_tile);
+void conv_weights_pack(struct conv *conv, uint32_t first, unsigned blocks);
 
 #endif

@@ -9,11 +9,11 @@
  * Pixel formats: 8-bit ones only. The name lists channels from the most
  * significant byte on; channels come out as R, G, B, A (or Y, U, V, A).
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "arith.h"
 #include "conv.h"
+#include "scratch.h"
 
 struct pixel_format {
     uint8_t channels;
@@ -23,8 +23,14 @@ struct pixel_format {
 
 /* The converter as a table: one entry per byte value, for each channel. */
 struct converter {
-    uint8_t entry[4][256]; /* int8 results */
+    uint8_t entry[4][256]; /* int8 results, turned into kernels' bytes */
 };
+
+/* What turns an int8 into the byte that the kernels want (not WORDS). */
+static uint8_t flip_of(const struct conv *conv)
+{
+    return conv->kernels->kind == KERNEL_BYTES ? 0x80u : 0u;
+}
 
 static bool find_format(struct nvdla_job *job, struct pixel_format *format)
 {
@@ -98,71 +104,136 @@ static void fill_converter(const struct conv *conv, struct converter *converter)
                 is_signed ? nvdla_sign_extend(byte, 8) : (int32_t)byte;
 
             /* Saturation to 17 bits first changes nothing in 8. */
-            converter->entry[channel][byte] =
+            uint8_t result =
                 enabled ? (uint8_t)(uint64_t)nvdla_convert(value, offset, scale,
                                                            shift, 8)
                         : (uint8_t)byte;
+
+            converter->entry[channel][byte] = result ^ flip_of(conv);
         }
     }
 }
 
-/* One element in the form of the kernels. */
-static inline void put(const struct conv *conv, uint8_t *at, uint8_t value)
+/* `pixels` pieces of `count` bytes; alone for each size that is common. */
+static inline void spread_bytes(uint8_t *to, size_t to_step,
+                                const uint8_t *from, size_t from_step,
+                                uint32_t pixels, uint32_t count, uint8_t flip)
 {
-    if (conv->element_bytes == 1u) {
-        *at = value ^ 0x80u;
-    } else {
-        int16_t wide = (int8_t)value;
-
-        memcpy(at, &wide, sizeof wide);
-    }
-}
-
-/* Channels c0 ... of one pixel. */
-static inline void put_run(const struct conv *conv, uint8_t *at,
-                           const uint8_t *from, uint32_t count,
-                           const uint8_t *table)
-{
-    if (conv->element_bytes == 1u && table == NULL) {
+    for (uint32_t x = 0; x < pixels; x++, to += to_step, from += from_step) {
         for (uint32_t i = 0; i < count; i++) {
-            at[i] = from[i] ^ 0x80u;
+            to[i] = from[i] ^ flip;
         }
-        return;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        put(conv, at + (size_t)i * conv->element_bytes,
-            table != NULL ? table[from[i]] : from[i]);
     }
 }
 
-/* Every row: padding in the used channels, 0 in the others. */
-static void fill_padding(struct conv *conv, uint32_t channels)
+static void spread_words(uint8_t *to, size_t to_step, const uint8_t *from,
+                         size_t from_step, uint32_t pixels, uint32_t count,
+                         const uint8_t *table)
+{
+    for (uint32_t x = 0; x < pixels; x++, to += to_step, from += from_step) {
+        for (uint32_t i = 0; i < count; i++) {
+            int16_t wide = (int8_t)(table != NULL ? table[from[i]] : from[i]);
+
+            memcpy(to + (size_t)i * 2u, &wide, sizeof wide);
+        }
+    }
+}
+
+/*
+ * `count` channels of each of `pixels` pixels of a line, which lie atom bytes
+ * apart, into the buffer. table: the converter, or NULL.
+ */
+static void spread(const struct conv *conv, uint8_t *to, const uint8_t *from,
+                   uint32_t pixels, uint32_t count, const uint8_t *table)
+{
+    size_t to_step = (size_t)conv->pixel_elements * conv->element_bytes;
+    size_t from_step = conv->job->config->atom;
+    uint8_t flip = flip_of(conv);
+
+    if (conv->kernels->kind == KERNEL_WORDS) {
+        spread_words(to, to_step, from, from_step, pixels, count, table);
+    } else if (table != NULL) {
+        for (uint32_t x = 0; x < pixels; x++) {
+            for (uint32_t i = 0; i < count; i++) {
+                to[x * to_step + i] = table[from[x * from_step + i]];
+            }
+        }
+    } else if (count == 4u) {
+        spread_bytes(to, to_step, from, from_step, pixels, 4u, flip);
+    } else if (count == 8u) {
+        spread_bytes(to, to_step, from, from_step, pixels, 8u, flip);
+    } else if (count == 16u) {
+        spread_bytes(to, to_step, from, from_step, pixels, 16u, flip);
+    } else if (count == 32u) {
+        spread_bytes(to, to_step, from, from_step, pixels, 32u, flip);
+    } else {
+        spread_bytes(to, to_step, from, from_step, pixels, count, flip);
+    }
+}
+
+/* Some pixels of padding at the start of the first row. */
+static void fill_pixels(const struct conv *conv)
+{
+    size_t elements = (size_t)conv->row_pixels * conv->pixel_elements;
+
+    if (conv->kernels->kind == KERNEL_WORDS) {
+        int16_t wide = conv->pad_value;
+
+        for (size_t i = 0; i < elements; i++) {
+            memcpy(conv->data + 2u * i, &wide, sizeof wide);
+        }
+    } else {
+        memset(conv->data, (uint8_t)conv->pad_value ^ flip_of(conv), elements);
+    }
+}
+
+/*
+ * Padding wherever the input will not be: `used` pixels of each of its rows.
+ * Channels past the last one have weights 0 and may be anything.
+ */
+static void fill_padding(const struct conv *conv, uint32_t used)
 {
     size_t pixel_bytes = (size_t)conv->pixel_elements * conv->element_bytes;
-    uint8_t *first = conv->data;
-    size_t at = 0;
+    size_t left = (size_t)conv->pad_left * pixel_bytes;
+    size_t end = left + used * pixel_bytes;
+    const uint8_t *first = conv->data;
 
-    for (; at + pixel_bytes <= conv->row_bytes; at += pixel_bytes) {
-        for (uint32_t c = 0; c < conv->pixel_elements; c++) {
-            put(conv, first + at + (size_t)c * conv->element_bytes,
-                c < channels ? (uint8_t)conv->pad_value : 0u);
-        }
-    }
-    memset(first + at, 0, conv->row_bytes - at);
+    fill_pixels(conv);
     for (uint32_t y = 1; y < conv->buffer_rows; y++) {
-        memcpy(conv->data + y * conv->row_bytes, first, conv->row_bytes);
+        uint8_t *row = conv->data + y * conv->row_bytes;
+
+        if (used == 0 || y < conv->pad_top ||
+            y - conv->pad_top >= conv->height) {
+            memcpy(row, first, conv->row_bytes);
+        } else {
+            memcpy(row, first, left);
+            memcpy(row + end, first + end, conv->row_bytes - end);
+        }
     }
 }
 
-static bool allocate(struct conv *conv, uint64_t row_elements)
+/*
+ * pixels: what a row needs. All rows follow each other without gaps, and a row
+ * is a whole number of output pixels long, so that pixels of several rows can
+ * be computed as one line (see conv.c).
+ */
+static bool allocate(struct conv *conv, uint64_t pixels)
 {
-    /* A run of an image row may end with up to 3 elements of its neighbour
-     * (their weights are 0). */
-    uint64_t bytes = (row_elements + 4u) * conv->element_bytes;
+    /* A run may reach past the row: one unit of the kernels. */
+    size_t slack = (size_t)conv->kernels->unit * 4u;
+    uint64_t whole =
+        (pixels + conv->stride_x - 1u) / conv->stride_x * conv->stride_x;
+    uint64_t bytes = whole * conv->pixel_elements * conv->element_bytes;
 
+    conv->row_pixels = (uint32_t)whole;
     conv->row_bytes = (size_t)bytes;
-    conv->data = nvdla_job_allocate(conv->job, bytes * conv->buffer_rows + 8u);
-    return conv->data != NULL;
+    conv->data =
+        nvdla_scratch_take(conv->job, bytes * conv->buffer_rows + slack);
+    if (conv->data == NULL) {
+        return false;
+    }
+    memset(conv->data + bytes * conv->buffer_rows, 0, slack);
+    return true;
 }
 
 /* The row of the buffer that holds input row y, or NULL when none does. */
@@ -171,6 +242,21 @@ static uint8_t *buffer_row(const struct conv *conv, uint32_t y)
     uint64_t row = (uint64_t)y + conv->pad_top;
 
     return row < conv->buffer_rows ? conv->data + row * conv->row_bytes : NULL;
+}
+
+/* Channels that the kernels have and the input lacks count as 0. */
+static void clear_missing(const struct conv *conv)
+{
+    size_t step = (size_t)conv->pixel_elements * conv->element_bytes;
+    size_t missing =
+        (size_t)(conv->pixel_elements - conv->channels) * conv->element_bytes;
+    uint8_t *at = conv->data + (size_t)conv->channels * conv->element_bytes;
+
+    for (uint32_t y = 0; y < conv->buffer_rows; y++) {
+        for (uint32_t x = 0; x < conv->row_pixels; x++, at += step) {
+            memset(at, flip_of(conv), missing);
+        }
+    }
 }
 
 static bool fetch_feature(struct conv *conv)
@@ -198,26 +284,26 @@ static bool fetch_feature(struct conv *conv)
 
     conv->pixel_elements = (conv->deep + 3u) & ~3u;
     if (!nvdla_port_select(job, &port, CDMA_D_DAIN_RAM_TYPE__DATAIN_RAM_TYPE) ||
-        !allocate(conv, (uint64_t)buffer_pixels * conv->pixel_elements)) {
+        !allocate(conv, buffer_pixels)) {
         return false;
     }
-    fill_converter(conv, &converter);
-    fill_padding(conv,
-                 conv->channels < conv->deep ? conv->channels : conv->deep);
-    line = nvdla_job_allocate(job, (uint64_t)conv->width * atom);
+    if (converts) {
+        fill_converter(conv, &converter);
+    }
+    fill_padding(conv, used);
+    line = nvdla_scratch_take(job, (uint64_t)conv->width * atom);
     if (line == NULL) {
         return false;
     }
     for (uint32_t surface = 0; ok && surface < surfaces; surface++) {
         uint32_t first = surface * atom;
-        uint32_t left = conv->channels - first;
-        uint32_t count = left < atom ? left : atom;
-        size_t pixel_bytes = (size_t)conv->pixel_elements * conv->element_bytes;
+        uint32_t left;
 
-        if (first >= conv->deep) {
+        if (first >= conv->pixel_elements) {
             break;
         }
-        count = count < conv->deep - first ? count : conv->deep - first;
+        /* The last channels together with those that round them up. */
+        left = conv->pixel_elements - first;
         for (uint32_t y = 0; ok && y < conv->height; y++) {
             uint8_t *row = buffer_row(conv, y);
 
@@ -228,15 +314,17 @@ static bool fetch_feature(struct conv *conv)
                                 (uint64_t)surface * port.surface +
                                     (uint64_t)y * port.line,
                                 line, (size_t)conv->width * atom);
-            row += conv->pad_left * pixel_bytes +
-                   (size_t)first * conv->element_bytes;
-            for (uint32_t x = 0; ok && x < used; x++) {
-                put_run(conv, row + x * pixel_bytes, line + (size_t)x * atom,
-                        count, table);
+            if (ok) {
+                row += ((size_t)conv->pad_left * conv->pixel_elements + first) *
+                       conv->element_bytes;
+                spread(conv, row, line, used, left < atom ? left : atom, table);
             }
         }
     }
-    free(line);
+    nvdla_scratch_give(line);
+    if (conv->channels < conv->deep) {
+        clear_missing(conv);
+    }
     return ok;
 }
 
@@ -275,6 +363,26 @@ static bool open_planes(struct conv *conv, struct nvdla_port *planes)
     return true;
 }
 
+/* One channel of `pixels` pixels, whose bytes lie `step` apart. */
+static void convert_channel(const struct conv *conv, uint8_t *to,
+                            const uint8_t *from, size_t step, uint32_t pixels,
+                            const uint8_t *table)
+{
+    size_t to_step = (size_t)conv->channels * conv->element_bytes;
+
+    if (conv->kernels->kind == KERNEL_WORDS) {
+        for (uint32_t x = 0; x < pixels; x++) {
+            int16_t wide = (int8_t)table[from[x * step]];
+
+            memcpy(to + x * to_step, &wide, sizeof wide);
+        }
+        return;
+    }
+    for (uint32_t x = 0; x < pixels; x++) {
+        to[x * to_step] = table[from[x * step]];
+    }
+}
+
 static bool fetch_image(struct conv *conv)
 {
     struct nvdla_job *job = conv->job;
@@ -301,14 +409,14 @@ static bool fetch_image(struct conv *conv)
         (uint64_t)(conv->out_width - 1u) * conv->stride_x * conv->channels +
         conv->deep;
     buffer_pixels = (row_elements + conv->channels - 1u) / conv->channels;
-    if (!allocate(conv, buffer_pixels * conv->channels)) {
+    if (!allocate(conv, buffer_pixels)) {
         return false;
     }
     fill_converter(conv, &converter);
-    fill_padding(conv, conv->channels);
     used = buffer_pixels > conv->pad_left ? buffer_pixels - conv->pad_left : 0u;
     used = used < conv->width ? used : conv->width;
-    pixels = nvdla_job_allocate(job, (uint64_t)conv->width * 6u);
+    fill_padding(conv, (uint32_t)used);
+    pixels = nvdla_scratch_take(job, (uint64_t)conv->width * 6u);
     if (pixels == NULL) {
         return false;
     }
@@ -324,21 +432,16 @@ static bool fetch_image(struct conv *conv)
              (!format.semi_planar ||
               read_plane(conv, &planes[1], y, 2u, second));
         row += (size_t)conv->pad_left * conv->channels * conv->element_bytes;
-        for (uint32_t x = 0; ok && x < used; x++) {
-            for (uint32_t c = 0; c < conv->channels; c++) {
-                uint8_t byte =
-                    format.semi_planar && c > 0
-                        ? second[2u * x + format.source[c]]
-                        : pixels[(size_t)first_bytes * x + format.source[c]];
+        for (uint32_t c = 0; ok && c < conv->channels; c++) {
+            bool from_second = format.semi_planar && c > 0;
 
-                put(conv,
-                    row +
-                        ((size_t)x * conv->channels + c) * conv->element_bytes,
-                    converter.entry[c][byte]);
-            }
+            convert_channel(conv, row + (size_t)c * conv->element_bytes,
+                            (from_second ? second : pixels) + format.source[c],
+                            from_second ? 2u : first_bytes, (uint32_t)used,
+                            converter.entry[c]);
         }
     }
-    free(pixels);
+    nvdla_scratch_give(pixels);
     return ok;
 }
 

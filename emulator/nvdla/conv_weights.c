@@ -7,14 +7,15 @@
  * channels of the block. With Y_EXTENSION e: for each group of kernels, for
  * each 1 << e rows, for each kernel, those rows one after the other.
  */
-#include <stdlib.h>
 #include <string.h>
 
+#include "arith.h"
 #include "conv.h"
+#include "scratch.h"
 
 static size_t elements_of_group(const struct conv *conv)
 {
-    return conv->kernels->kind == KERNEL_BYTES ? 4u : 2u;
+    return conv->kernels->kind == KERNEL_WORDS ? 2u : 4u;
 }
 
 /* Columns of a row follow each other when nothing lies between them. */
@@ -23,12 +24,16 @@ static bool columns_join(const struct conv *conv)
     return conv->columns == 1u || conv->dilation_x == 1u;
 }
 
+/* Elements that follow each other in the buffer, up to a multiple of the
+ * kernels' unit: what runs are made of. */
 static size_t run_elements(const struct conv *conv)
 {
     size_t column = conv->image ? ((size_t)conv->deep + 3u) & ~(size_t)3u
                                 : conv->pixel_elements;
+    size_t whole = columns_join(conv) ? column * conv->columns : column;
+    size_t unit = elements_of_group(conv) * conv->kernels->unit;
 
-    return columns_join(conv) ? column * conv->columns : column;
+    return (whole + unit - 1u) / unit * unit;
 }
 
 /* The reduction as runs of at most TILE_MAX_ELEMENTS elements. */
@@ -39,13 +44,17 @@ static bool make_runs(struct conv *conv)
     size_t per_row = columns_join(conv) ? 1u : conv->columns;
     size_t count = conv->rows * per_row * pieces;
     size_t group = elements_of_group(conv);
-    size_t total = 0;
 
-    conv->runs = nvdla_job_allocate(conv->job, count * sizeof *conv->runs);
-    conv->corrections = nvdla_job_allocate(
-        conv->job, count * CONV_GROUP * sizeof *conv->corrections);
-    if (conv->runs == NULL || conv->corrections == NULL) {
+    conv->runs = nvdla_scratch_take(conv->job, count * sizeof *conv->runs);
+    if (conv->runs == NULL) {
         return false;
+    }
+    if (conv->kernels->kind == KERNEL_BYTES) {
+        conv->weight_sum = nvdla_scratch_take(
+            conv->job, count * CONV_GROUP * sizeof *conv->weight_sum);
+        if (conv->weight_sum == NULL) {
+            return false;
+        }
     }
     for (size_t row = 0; row < conv->rows; row++) {
         for (size_t column = 0; column < per_row; column++) {
@@ -61,11 +70,11 @@ static bool make_runs(struct conv *conv)
 
                 conv->runs[conv->run_count++] = (struct conv_run){
                     offset + first * conv->element_bytes, size / group};
-                total += size / group;
             }
         }
     }
-    conv->block_bytes = total * TILE_BLOCK * 4u;
+    conv->stage_bytes = conv->rows * per_row * elements;
+    conv->block_bytes = conv->stage_bytes / group * TILE_BLOCK * 4u;
     return true;
 }
 
@@ -89,53 +98,79 @@ bool conv_weights_open(struct conv *conv)
                            CDMA_D_WEIGHT_RAM_TYPE__WEIGHT_RAM_TYPE)) {
         return false;
     }
-    conv->stored = nvdla_job_allocate(job, bytes);
+    conv->stored = nvdla_scratch_take(job, bytes);
     if (conv->stored == NULL || !make_runs(conv) ||
         !nvdla_dma_read(job, &port, 0, conv->stored, (size_t)bytes)) {
         return false;
     }
+    conv->stage =
+        nvdla_scratch_take(job, (uint64_t)conv->stage_bytes * TILE_BLOCK);
     conv->packed =
-        nvdla_job_allocate(job, (uint64_t)conv->block_bytes * TILE_MAX_BLOCKS);
-    return conv->packed != NULL;
+        nvdla_scratch_take(job, (uint64_t)conv->block_bytes * TILE_MAX_BLOCKS);
+    return conv->stage != NULL && conv->packed != NULL;
 }
 
-/* Where the first of `*count` consecutive channels of a kernel is stored. */
-static const uint8_t *stored_at(const struct conv *conv, uint32_t kernel,
-                                uint32_t row, uint32_t column, uint32_t channel,
-                                uint32_t *count)
+/* Consecutive channels of some kernels in memory. */
+struct piece {
+    const uint8_t *from; /* of the first kernel */
+    size_t step;         /* to the next kernel's */
+    uint32_t channels;
+};
+
+/* Kernels from `kernel` on, which share a group of atomic_k. */
+static struct piece find_piece(const struct conv *conv, uint32_t kernel,
+                               uint32_t row, uint32_t column, uint32_t channel)
 {
     const struct nvdla_config *config = conv->job->config;
-    uint32_t group = kernel / config->atomic_k;
-    uint32_t first = group * config->atomic_k;
+    uint32_t first = kernel / config->atomic_k * config->atomic_k;
     uint32_t left = conv->kernel_count - first;
     size_t members = left < config->atomic_k ? left : config->atomic_k;
     size_t area = (size_t)conv->rows * conv->columns;
-    size_t at = first * area * conv->deep;
+    const uint8_t *group = conv->stored + first * area * conv->deep;
 
     if (conv->merge != 0) {
         size_t merged = (size_t)1 << conv->merge;
         size_t top = row / merged * merged;
         size_t here = conv->rows - top < merged ? conv->rows - top : merged;
+        size_t step = here * conv->deep;
 
-        at += top * conv->deep * members +
-              (kernel - first) * here * conv->deep + (row - top) * conv->deep +
-              channel;
-        *count = conv->deep - channel;
-        return conv->stored + at;
+        return (struct piece){group + top * conv->deep * members +
+                                  (kernel - first) * step +
+                                  (row - top) * conv->deep + channel,
+                              step, conv->deep - channel};
     }
 
     uint32_t block = channel / config->atomic_c * config->atomic_c;
     uint32_t rest = conv->deep - block;
     uint32_t wide = rest < config->atomic_c ? rest : config->atomic_c;
 
-    at += block * area * members +
-          ((size_t)row * conv->columns + column) * members * wide +
-          (kernel - first) * (size_t)wide + (channel - block);
-    *count = wide - (channel - block);
-    return conv->stored + at;
+    return (struct piece){
+        group + block * area * members +
+            ((size_t)row * conv->columns + column) * members * wide +
+            (kernel - first) * (size_t)wide + (channel - block),
+        wide, wide - (channel - block)};
 }
 
-/* Element number of (row, column, channel) in the order of the runs. */
+static void copy_piece(const struct piece *piece, uint8_t *to, size_t to_step,
+                       uint32_t kernels)
+{
+    const uint8_t *from = piece->from;
+
+    /* The common sizes as moves of a register. */
+    for (uint32_t k = 0; k < kernels; k++, from += piece->step, to += to_step) {
+        if (piece->channels == 8u) {
+            memcpy(to, from, 8);
+        } else if (piece->channels == 32u) {
+            memcpy(to, from, 32);
+        } else if (piece->channels == 64u) {
+            memcpy(to, from, 64);
+        } else {
+            memcpy(to, from, piece->channels);
+        }
+    }
+}
+
+/* Element number of (row, column, channel 0) in the order of the runs. */
 static size_t element_of(const struct conv *conv, uint32_t row, uint32_t column)
 {
     size_t whole = run_elements(conv);
@@ -146,100 +181,103 @@ static size_t element_of(const struct conv *conv, uint32_t row, uint32_t column)
     return row * whole + (size_t)column * conv->pixel_elements;
 }
 
-/* `count` weights of one kernel from `element` on. */
-static void pack_bytes(uint8_t *lane, size_t element, size_t per_group,
-                       size_t group_step, const uint8_t *from, uint32_t count)
+/* Some kernels' weights into their rows of the stage, in the runs' order. */
+static void stage_kernels(const struct conv *conv, uint32_t kernel,
+                          uint32_t count, uint8_t *stage)
 {
-    uint32_t i = 0;
+    for (uint32_t row = 0; row < conv->rows; row++) {
+        for (uint32_t column = 0; column < conv->columns; column++) {
+            uint8_t *to = stage + element_of(conv, row, column);
 
-    while (i < count) {
-        uint8_t *to = lane + element / per_group * group_step;
+            for (uint32_t channel = 0; channel < conv->deep;) {
+                struct piece piece =
+                    find_piece(conv, kernel, row, column, channel);
 
-        if (per_group == 2u) {
-            int16_t wide = (int8_t)from[i];
-
-            memcpy(to + element % 2u * 2u, &wide, sizeof wide);
-        } else if (element % 4u == 0 && count - i >= 4u) {
-            memcpy(to, from + i, 4);
-            element += 3u;
-            i += 3u;
-        } else {
-            to[element % 4u] = from[i];
+                copy_piece(&piece, to + channel, conv->stage_bytes, count);
+                channel += piece.channels;
+            }
         }
-        element++;
-        i++;
     }
 }
 
-static void pack_kernel(struct conv *conv, uint32_t kernel, uint32_t row,
-                        uint32_t column, uint8_t *lane, size_t group_step)
+static void stage_block(const struct conv *conv, uint32_t first)
 {
-    size_t per_group = elements_of_group(conv);
-    size_t element = element_of(conv, row, column);
-    uint32_t channel = 0;
+    uint32_t atomic_k = conv->job->config->atomic_k;
+    uint32_t left =
+        first < conv->kernel_count ? conv->kernel_count - first : 0u;
+    uint32_t here = left < TILE_BLOCK ? left : TILE_BLOCK;
+    size_t exact = (size_t)conv->rows * conv->columns * conv->deep;
 
-    while (channel < conv->deep) {
-        uint32_t count;
-        const uint8_t *from =
-            stored_at(conv, kernel, row, column, channel, &count);
+    if (here < TILE_BLOCK || conv->stage_bytes != exact) {
+        memset(conv->stage, 0, conv->stage_bytes * TILE_BLOCK);
+    }
+    for (uint32_t done = 0; done < here;) {
+        uint32_t kernel = first + done;
+        uint32_t in_group = atomic_k - kernel % atomic_k;
+        uint32_t count = here - done < in_group ? here - done : in_group;
 
-        pack_bytes(lane, element, per_group, group_step, from, count);
-        element += count;
-        channel += count;
+        stage_kernels(conv, kernel, count,
+                      conv->stage + done * conv->stage_bytes);
+        done += count;
     }
 }
 
-/* 128 * sum of the weights, for each run and kernel of the group. */
-static void correct(struct conv *conv, unsigned blocks,
-                    unsigned blocks_per_tile)
+NVDLA_CLONES
+static int32_t sum_bytes(const uint8_t *bytes, size_t count)
 {
-    for (unsigned block = 0; block < blocks; block++) {
-        const uint8_t *at =
-            conv->packed +
-            block / blocks_per_tile * blocks_per_tile * conv->block_bytes +
-            (size_t)(block % blocks_per_tile) * TILE_BLOCK * 4u;
+    int32_t sum = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        sum += (int8_t)bytes[i];
+    }
+    return sum;
+}
+
+/* Sums of the staged weights, for each run. */
+static void sum_block(struct conv *conv, unsigned block)
+{
+    for (size_t k = 0; k < TILE_BLOCK; k++) {
+        const uint8_t *at = conv->stage + k * conv->stage_bytes;
 
         for (size_t r = 0; r < conv->run_count; r++) {
-            int32_t *sums =
-                conv->corrections + r * CONV_GROUP + block * TILE_BLOCK;
+            size_t bytes = conv->runs[r].groups * 4u;
 
-            memset(sums, 0, TILE_BLOCK * sizeof *sums);
-            if (conv->kernels->kind != KERNEL_BYTES) {
-                continue;
-            }
-            for (size_t g = 0; g < conv->runs[r].groups; g++) {
-                for (unsigned i = 0; i < TILE_BLOCK * 4u; i++) {
-                    sums[i / 4u] += 128 * (int8_t)at[i];
-                }
-                at += (size_t)blocks_per_tile * TILE_BLOCK * 4u;
-            }
+            conv->weight_sum[r * CONV_GROUP + block * TILE_BLOCK + k] =
+                sum_bytes(at, bytes);
+            at += bytes;
         }
     }
 }
 
-void conv_weights_pack(struct conv *conv, uint32_t first, unsigned blocks,
-                       unsigned blocks_per_tile)
+/* The stage as groups of two int16. */
+static void pack_words(const struct conv *conv, uint8_t *to)
 {
-    size_t group_step = (size_t)blocks_per_tile * TILE_BLOCK * 4u;
+    for (size_t at = 0; at < conv->stage_bytes; at += 2u) {
+        const uint8_t *from = conv->stage + at;
 
-    memset(conv->packed, 0, conv->block_bytes * blocks);
-    for (uint32_t i = 0; i < blocks * TILE_BLOCK; i++) {
-        uint32_t kernel = first + i;
-        unsigned block = i / TILE_BLOCK;
-        uint8_t *lane =
-            conv->packed +
-            block / blocks_per_tile * blocks_per_tile * conv->block_bytes +
-            (size_t)(block % blocks_per_tile) * TILE_BLOCK * 4u +
-            (size_t)(i % TILE_BLOCK) * 4u;
+        for (size_t k = 0; k < TILE_BLOCK; k++, from += conv->stage_bytes) {
+            int16_t pair[2] = {(int8_t)from[0], (int8_t)from[1]};
 
-        if (kernel >= conv->kernel_count) {
-            break;
-        }
-        for (uint32_t row = 0; row < conv->rows; row++) {
-            for (uint32_t column = 0; column < conv->columns; column++) {
-                pack_kernel(conv, kernel, row, column, lane, group_step);
-            }
+            memcpy(to, pair, sizeof pair);
+            to += sizeof pair;
         }
     }
-    correct(conv, blocks, blocks_per_tile);
+}
+
+void conv_weights_pack(struct conv *conv, uint32_t first, unsigned blocks)
+{
+    for (unsigned block = 0; block < blocks; block++) {
+        uint8_t *to = conv->packed + block * conv->block_bytes;
+
+        stage_block(conv, first + block * TILE_BLOCK);
+        if (conv->kernels->kind == KERNEL_WORDS) {
+            pack_words(conv, to);
+            continue;
+        }
+        conv->kernels->transpose(conv->stage, conv->stage_bytes,
+                                 conv->stage_bytes / 4u, to);
+        if (conv->kernels->kind == KERNEL_BYTES) {
+            sum_block(conv, block);
+        }
+    }
 }

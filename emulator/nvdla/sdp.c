@@ -19,15 +19,19 @@
 #include <string.h>
 
 #include "arith.h"
-#include "sdp_stages.h"
+#include "scratch.h"
+#include "sdp_fast.h"
 
 struct nvdla_sdp {
     struct nvdla_job *job;
     struct nvdla_cube cube;
     struct x_stage x1, x2;
     struct y_stage y;
-    int64_t out_offset, out_scale;
-    unsigned out_shift;
+    struct sdp_converter converter;
+    int64_t input;         /* highest magnitude of the input */
+    bool counts;           /* saturations are asked for */
+    int64_t plan_surface;  /* that the plan was made for, or -1 */
+    struct sdp_fast_plan plan;
     bool writes; /* false with EQL */
     struct nvdla_port source, target;
     struct nvdla_cube_buffer *to_pdp;
@@ -317,7 +321,7 @@ static bool open_buffers(struct nvdla_sdp *sdp)
                              "for more elements than are emulated");
         return false;
     }
-    sdp->line = nvdla_job_allocate(job, line);
+    sdp->line = nvdla_scratch_take(job, line);
     if (sdp->line == NULL) {
         return false;
     }
@@ -338,15 +342,18 @@ static bool open(struct nvdla_sdp *sdp)
     sdp->cube.height = job_count(job, SDP_D_DATA_CUBE_HEIGHT__HEIGHT);
     sdp->cube.channels = job_count(job, SDP_D_DATA_CUBE_CHANNEL__CHANNEL);
     sdp->cube.surfaces = (sdp->cube.channels + atom - 1u) / atom;
-    sdp->out_offset =
+    sdp->converter.offset =
         nvdla_sign_extend(job_field(job, SDP_D_CVT_OFFSET__CVT_OFFSET), 32);
-    sdp->out_scale =
+    sdp->converter.scale =
         nvdla_sign_extend(job_field(job, SDP_D_CVT_SCALE__CVT_SCALE), 16);
-    sdp->out_shift = job_field(job, SDP_D_CVT_SHIFT__CVT_SHIFT);
+    sdp->converter.shift = job_field(job, SDP_D_CVT_SHIFT__CVT_SHIFT);
     if (!check_modes(job) || !open_x(job, &sdp->x1, &bs_fields, &b_port) ||
         !open_x(job, &sdp->x2, &bn_fields, &n_port) || !open_y(job, &sdp->y)) {
         return false;
     }
+    sdp->counts = job_field(job, SDP_D_PERF_ENABLE__PERF_SAT_EN) != 0;
+    sdp->input = job->has[UNIT_CONV] ? INT64_C(1) << 31 : 128;
+    sdp->plan_surface = -1;
     sdp->writes = sdp->y.bypass || sdp->y.alu_bypass || sdp->y.algo != ALGO_EQL;
     check_sizes(job);
     return open_ports(sdp) && open_buffers(sdp);
@@ -375,32 +382,76 @@ struct nvdla_cube nvdla_sdp_cube(const struct nvdla_sdp *sdp)
     return sdp->cube;
 }
 
+void nvdla_sdp_limit(struct nvdla_sdp *sdp, int64_t magnitude)
+{
+    sdp->input = magnitude < sdp->input ? magnitude : sdp->input;
+}
+
 void nvdla_sdp_destroy(struct nvdla_sdp *sdp)
 {
     if (sdp != NULL) {
-        free(sdp->line);
+        nvdla_scratch_give(sdp->line);
         free(sdp);
     }
 }
 
-static bool chunk(struct nvdla_sdp *sdp, int64_t *values, uint32_t surface,
-                  uint32_t y, uint32_t x, uint32_t pixels)
+static bool fetch_operands(struct nvdla_sdp *sdp, uint32_t surface, uint32_t y,
+                           uint32_t x, uint32_t pixels)
 {
     struct nvdla_job *job = sdp->job;
-    unsigned count = pixels * job->config->atom;
-    uint32_t first = surface * job->config->atom;
 
-    if (!sdp_operands_fetch(job, &sdp->x1.operands, surface, y, x, pixels) ||
-        !sdp_operands_fetch(job, &sdp->x2.operands, surface, y, x, pixels) ||
-        !sdp_operands_fetch(job, &sdp->y.operands, surface, y, x, pixels)) {
+    return sdp_operands_fetch(job, &sdp->x1.operands, surface, y, x, pixels) &&
+           sdp_operands_fetch(job, &sdp->x2.operands, surface, y, x, pixels) &&
+           sdp_operands_fetch(job, &sdp->y.operands, surface, y, x, pixels);
+}
+
+/* For the surface whose operands were fetched. */
+static void make_plan(struct nvdla_sdp *sdp, uint32_t surface)
+{
+    if (sdp->plan_surface == (int64_t)surface) {
+        return;
+    }
+    sdp_fast_open(&sdp->plan, sdp->input, &sdp->x1, &sdp->x2, &sdp->converter,
+                  sdp->job->config->atom);
+    sdp->plan.usable = sdp->plan.usable && sdp->y.bypass && !sdp->counts;
+    sdp->plan_surface = (int64_t)surface;
+}
+
+/* Operands are those of the chunk. */
+static void full_chunk(struct nvdla_sdp *sdp, const int32_t *values,
+                       uint32_t surface, int8_t *out, unsigned count)
+{
+    struct nvdla_job *job = sdp->job;
+    uint32_t first = surface * job->config->atom;
+    int64_t wide[SDP_CHUNK];
+
+    for (unsigned i = 0; i < count; i++) {
+        wide[i] = values[i];
+    }
+    sdp_x_chunk(&sdp->x1, wide, count);
+    sdp_x_chunk(&sdp->x2, wide, count);
+    sdp_y_chunk(&sdp->y, job, wide, count, sdp->cube.channels - first);
+    job->sdp_saturation +=
+        sdp_output_chunk(out, wide, sdp->converter.offset, sdp->converter.scale,
+                         sdp->converter.shift, count);
+}
+
+/* `pixels` pixels (a chunk at most) of a line, from x on. */
+static bool chunk(struct nvdla_sdp *sdp, int32_t *values, uint32_t surface,
+                  uint32_t y, uint32_t x, uint32_t pixels)
+{
+    uint32_t atom = sdp->job->config->atom;
+    int8_t *out = sdp->line + (size_t)x * atom;
+
+    if (!fetch_operands(sdp, surface, y, x, pixels)) {
         return false;
     }
-    sdp_x_chunk(&sdp->x1, values, count);
-    sdp_x_chunk(&sdp->x2, values, count);
-    sdp_y_chunk(&sdp->y, job, values, count, sdp->cube.channels - first);
-    job->sdp_saturation += sdp_output_chunk(
-        sdp->line + (size_t)x * job->config->atom, values, sdp->out_offset,
-        sdp->out_scale, sdp->out_shift, count);
+    make_plan(sdp, surface);
+    if (sdp->plan.usable) {
+        sdp_fast_chunk(&sdp->plan, out, values, pixels * atom);
+    } else {
+        full_chunk(sdp, values, surface, out, pixels * atom);
+    }
     return true;
 }
 
@@ -421,23 +472,42 @@ static bool put_line(struct nvdla_sdp *sdp, uint32_t surface, uint32_t y)
                            sdp->line, size);
 }
 
+/* A whole line at once, where the plan and the host allow it. */
+static bool fast_line(struct nvdla_sdp *sdp, const int32_t *values,
+                      size_t stride)
+{
+    return sdp->plan.usable && !sdp->plan.per_element &&
+           sdp_fast_line(&sdp->plan, sdp->line, values, stride, sdp->cube.width,
+                         sdp->job->config->atom);
+}
+
 bool nvdla_sdp_line(struct nvdla_sdp *sdp, uint32_t surface, uint32_t y,
                     const int32_t *values, size_t stride)
 {
     uint32_t atom = sdp->job->config->atom;
     uint32_t step = SDP_CHUNK / atom;
-    int64_t wide[SDP_CHUNK];
+    int32_t piece[SDP_CHUNK];
 
+    if (sdp->plan_surface != (int64_t)surface) {
+        uint32_t pixels = sdp->cube.width < step ? sdp->cube.width : step;
+
+        if (!fetch_operands(sdp, surface, y, 0, pixels)) {
+            return false;
+        }
+        make_plan(sdp, surface);
+    }
+    if (fast_line(sdp, values, stride)) {
+        return put_line(sdp, surface, y);
+    }
     for (uint32_t x = 0; x < sdp->cube.width; x += step) {
         uint32_t left = sdp->cube.width - x;
         uint32_t pixels = left < step ? left : step;
 
         for (uint32_t i = 0; i < pixels; i++) {
-            for (uint32_t c = 0; c < atom; c++) {
-                wide[i * atom + c] = values[(x + i) * stride + c];
-            }
+            memcpy(piece + (size_t)i * atom, values + (x + i) * stride,
+                   atom * sizeof *piece);
         }
-        if (!chunk(sdp, wide, surface, y, x, pixels)) {
+        if (!chunk(sdp, piece, surface, y, x, pixels)) {
             return false;
         }
     }
@@ -448,7 +518,7 @@ static bool memory_line(struct nvdla_sdp *sdp, uint32_t surface, uint32_t y)
 {
     uint32_t atom = sdp->job->config->atom;
     uint32_t step = SDP_CHUNK / atom;
-    int64_t wide[SDP_CHUNK];
+    int32_t piece[SDP_CHUNK];
 
     /* The line buffer holds the input first and, chunk by chunk, the output. */
     if (!nvdla_dma_read(sdp->job, &sdp->source,
@@ -462,9 +532,9 @@ static bool memory_line(struct nvdla_sdp *sdp, uint32_t surface, uint32_t y)
         uint32_t pixels = left < step ? left : step;
 
         for (uint32_t i = 0; i < pixels * atom; i++) {
-            wide[i] = sdp->line[(size_t)x * atom + i];
+            piece[i] = sdp->line[(size_t)x * atom + i];
         }
-        if (!chunk(sdp, wide, surface, y, x, pixels)) {
+        if (!chunk(sdp, piece, surface, y, x, pixels)) {
             return false;
         }
     }

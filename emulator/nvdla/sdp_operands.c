@@ -9,6 +9,8 @@
  */
 #include "sdp_operands.h"
 
+#include <string.h>
+
 #include "arith.h"
 
 #define MAX_PIECE (SDP_CHUNK * 4u)
@@ -28,18 +30,32 @@ static int64_t shape(const struct sdp_operand_form *form, int64_t value)
     return value;
 }
 
+/* The first `count` values (a power of two) again up to `end`, or a bit more. */
+static void repeat(int32_t *values, unsigned count, unsigned end)
+{
+    for (; count < end; count *= 2u) {
+        memcpy(values + count, values, count * sizeof *values);
+    }
+}
+
 bool sdp_operands_open(struct nvdla_job *job, struct sdp_operands *operands,
                        const struct sdp_port_fields *fields)
 {
+    uint64_t line;
     uint32_t use;
 
     operands->used = operands->alu.from_memory || operands->mul.from_memory;
     operands->known_surface = -1;
-    for (unsigned i = 0; i < SDP_CHUNK; i++) {
-        operands->alu_values[i] =
-            (int32_t)shape(&operands->alu, operands->alu.constant);
-        operands->mul_values[i] = (int32_t)operands->mul.constant;
-    }
+    line = (uint64_t)job_count(job, SDP_D_DATA_CUBE_WIDTH__WIDTH) *
+           job->config->atom;
+    operands->filled = line > SDP_CHUNK ? SDP_CHUNK
+                       : line < 16u     ? 16u
+                                        : (unsigned)line;
+    operands->alu_values[0] =
+        (int32_t)shape(&operands->alu, operands->alu.constant);
+    operands->mul_values[0] = (int32_t)operands->mul.constant;
+    repeat(operands->alu_values, 1, operands->filled);
+    repeat(operands->mul_values, 1, operands->filled);
     if (!operands->used) {
         return true;
     }
@@ -125,9 +141,11 @@ bool sdp_operands_fetch(struct nvdla_job *job, struct sdp_operands *operands,
         return false;
     }
     unpack(operands, bytes, atom);
-    for (uint32_t i = atom; i < SDP_CHUNK; i++) {
-        operands->alu_values[i] = operands->alu_values[i - atom];
-        operands->mul_values[i] = operands->mul_values[i - atom];
+    if (operands->alu.from_memory) {
+        repeat(operands->alu_values, atom, operands->filled);
+    }
+    if (operands->mul.from_memory) {
+        repeat(operands->mul_values, atom, operands->filled);
     }
     operands->known_surface = (int64_t)surface;
     return true;

@@ -32,7 +32,9 @@ struct sdp_operands {
     bool per_element;
     unsigned bytes;        /* of one component */
     int64_t known_surface; /* per channel: surface that the arrays hold */
+    unsigned filled;       /* values that a chunk of this cube has at most */
     struct sdp_operand_form alu, mul;
+    /* Per channel: repeated for every pixel of a chunk, 16 values at least. */
     int32_t alu_values[SDP_CHUNK];
     int32_t mul_values[SDP_CHUNK];
 };

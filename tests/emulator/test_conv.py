@@ -29,7 +29,7 @@ ATOMS = {
 }
 
 
-@pytest.fixture(params=["avx512vnni", "avx2", "plain"])
+@pytest.fixture(params=["amx", "avx512vnni", "avxvnni", "avx2", "plain"])
 def kernels(request: pytest.FixtureRequest, device: Device) -> Iterator[str]:
     """Forces one inner loop for the test."""
     if not device.accelerator.force_conv_kernels(request.param):
