@@ -17,7 +17,7 @@ from fwgen.board.profile import load_board
 from fwgen.board.types import Accelerator, Board
 from fwgen.build.firmware import BuildResult, build, plan_options, up_to_date
 from fwgen.build.options import BuildOptions
-from fwgen.errors import FitError, ModelError
+from fwgen.errors import FitError, ModelError, UsageError
 from fwgen.model import Model, load_model, open_model
 
 if TYPE_CHECKING:
@@ -74,14 +74,27 @@ def accelerator_for(model: Model, board: Board) -> Accelerator:
     )
 
 
-def lower_model(model: Model, board: Board) -> tuple[Accelerator, Program]:
+def lower_model(model: Model, board: Board, pipeline_depth: int = 1) -> tuple[Accelerator, Program]:
     """The program that runs a model on a board.
 
+    Args:
+        pipeline_depth: 1, 2 or 4; above 1 the program has a pipelined run too.
+
     Raises:
+        UsageError: no such depth.
         ModelError: the board's accelerator cannot run the model.
     """
+    from fwgen.program.pipeline import DEPTHS
+
+    if pipeline_depth not in DEPTHS:
+        raise UsageError(
+            f"a pipeline depth of {pipeline_depth} does not exist",
+            where="build options",
+            expected="one of " + ", ".join(map(str, DEPTHS)),
+        )
     accelerator = accelerator_for(model, board)
-    return accelerator, family(accelerator.family).lower(model, accelerator.config)
+    kind = family(accelerator.family)
+    return accelerator, kind.lower(model, accelerator.config, pipeline_depth)
 
 
 def compile_model(
@@ -104,7 +117,7 @@ def compile_model(
 
     board = board if isinstance(board, Board) else load_board(board)
     model = load_model(path)
-    accelerator, program = lower_model(model, board)
+    accelerator, program = lower_model(model, board, options.pipeline_depth)
     layout = plan(program, board, plan_options(options))
     return CompiledModel(model, board, accelerator, program, layout)
 
@@ -140,7 +153,7 @@ def build_model(
     from fwgen.plan.planner import plan
 
     progress("lowering the model")
-    _, program = lower_model(file.read(), board)
+    _, program = lower_model(file.read(), board, options.pipeline_depth)
     progress("planning memory")
     layout = plan(program, board, plan_options(options))
     return build(program, layout, board, directory, options, request=file.name, progress=progress)
@@ -189,7 +202,8 @@ def program_listing(compiled: CompiledModel, *, optimised: bool = True) -> list[
     program = compiled.program
     if optimised:
         program = optimise(program, traits, compiled.layout)
-    words = all_words(encode(program, compiled.layout, traits))
+    pipelined = bool(program.pipelined)
+    words = all_words(encode(program, compiled.layout, traits, pipelined=pipelined))
     return disassemble(words, traits, program.operations)
 
 

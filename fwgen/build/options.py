@@ -45,6 +45,7 @@ class BuildOptions:
         profile: time of each operation.
         operation_names: names of operations in the image.
         canaries: guard words between buffers; None: in test builds only.
+        pipeline_depth: 1, 2 or 4: how far operations are programmed ahead.
         optimise_program: False keeps every register write of the lowering.
         app: the user's own sources.
         jobs: compilers that run at the same time; 0: one per processor.
@@ -67,6 +68,7 @@ class BuildOptions:
     operation_names: bool = True
     canaries: bool | None = None
     optimise_program: bool = True
+    pipeline_depth: int = 1
     app: Application | None = None
     jobs: int = 0
 

@@ -43,6 +43,13 @@ from fwgen.cli.output import print_json, print_line, progress
 @click.option("--shell/--no-shell", default=True, help="Text shell on the console.")
 @click.option("--profile/--no-profile", default=True, help="Time of each operation.")
 @click.option("--names/--no-names", default=True, help="Names of operations in the image.")
+@click.option(
+    "--pipeline",
+    type=click.Choice(["1", "2", "4"]),
+    default="1",
+    show_default=True,
+    help="How far operations are programmed ahead; above 1 with two banks of tensors.",
+)
 @click.option("--all-writes", is_flag=True, help="Keep register writes that change nothing.")
 @click.option(
     "-j", "--jobs", type=click.IntRange(min=0), default=0, help="Compilers at a time; 0: all CPUs."
@@ -67,6 +74,7 @@ def build(
     shell: bool,
     profile: bool,
     names: bool,
+    pipeline: str,
     all_writes: bool,
     jobs: int,
 ) -> None:
@@ -96,6 +104,7 @@ def build(
         "shell": shell,
         "profile": profile,
         "operation_names": names,
+        "pipeline_depth": int(pipeline),
         "optimise_program": not all_writes,
         "jobs": jobs,
     }
@@ -135,7 +144,12 @@ def build(
     print_line(f"{result.elf}" + ("" if result.changed else " (up to date)"))
 
 
-_FLAGS = {"kind": "test_build", "operation_names": "names", "optimise_program": "all_writes"}
+_FLAGS = {
+    "kind": "test_build",
+    "operation_names": "names",
+    "optimise_program": "all_writes",
+    "pipeline_depth": "pipeline",
+}
 """Options of the command line that are called otherwise in BuildOptions."""
 
 

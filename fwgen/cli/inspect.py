@@ -26,11 +26,19 @@ from fwgen.pipeline import CompiledModel
     "-b", "--board", help="Board for program and layout; default: the first that can run it."
 )
 @click.option("--all-writes", is_flag=True, help="Program with every register write.")
+@click.option(
+    "--pipeline",
+    type=click.Choice(["1", "2", "4"]),
+    default="1",
+    show_default=True,
+    help="Program and layout of this pipeline depth.",
+)
 @settings.common_options
 @settings.json_option
-def inspect(model: Path, stage: str, board: str | None, all_writes: bool) -> None:
+def inspect(model: Path, stage: str, board: str | None, all_writes: bool, pipeline: str) -> None:
     """Show MODEL at one stage of its way to firmware."""
-    from fwgen import pipeline
+    from fwgen import pipeline as stages
+    from fwgen.build.options import BuildOptions
     from fwgen.model import load_model
 
     if stage == "model":
@@ -40,13 +48,15 @@ def inspect(model: Path, stage: str, board: str | None, all_writes: bool) -> Non
         else:
             _print_model(read)
         return
-    compiled = pipeline.compile_model(
-        model, board if board is not None else pipeline.default_board(load_model(model))
+    compiled = stages.compile_model(
+        model,
+        board if board is not None else stages.default_board(load_model(model)),
+        BuildOptions(pipeline_depth=int(pipeline)),
     )
     if stage == "layout":
         _print_layout(compiled)
         return
-    lines = pipeline.program_listing(compiled, optimised=not all_writes)
+    lines = stages.program_listing(compiled, optimised=not all_writes)
     if settings.current().as_json:
         print_json({"program": compiled.program, "listing": lines})
     else:

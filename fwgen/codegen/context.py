@@ -107,6 +107,7 @@ class KernelConfig:
     stack_words: int
     irq: int
     is_armv8m: bool
+    run_time_stats: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +334,7 @@ def _models(
                 program,
                 plan.layout,
                 encode(program, plan.layout, traits),
+                encode(program, plan.layout, traits, pipelined=True) if program.pipelined else (),
                 identifier=c_identifier(program.model_name, [m.identifier for m in models]),
                 accelerator=_accelerator_index(program, board),
             )
@@ -467,6 +469,7 @@ def _kernel_config(board: Board, options: BuildOptions) -> KernelConfig:
         stack_words=options.stack_words,
         irq=_irq(board.accelerators[0], 0, options),
         is_armv8m=cpu.core in ARMV8M_CORES,
+        run_time_stats=options.with_shell,
     )
 
 
@@ -478,6 +481,7 @@ def _defines(board: Board, plans: Sequence[ModelPlan], options: BuildOptions) ->
         Define("FWGEN_ACCEL_COUNT", str(len(board.accelerators)), "accelerators of the board"),
         Define("FWGEN_MAX_OPERATIONS", str(max(1, operations)), "of the largest model"),
         Define("FWGEN_PROFILE", _flag(options.profile), "time of each operation"),
+        Define("FWGEN_PIPELINE", str(_depth(plans)), "operations programmed ahead"),
         Define("FWGEN_CANARIES", _flag(options.with_canaries), "guard words between buffers"),
         Define("FWGEN_SEMIHOSTING", _flag(test), "faults and EXIT end the emulator"),
         Define("FWGEN_TEST_BUILD", _flag(test), "misuse of the interface asserts"),
@@ -501,6 +505,10 @@ def _application(app: Application | None) -> ApplicationText:
         app.defines,
         app.digest(),
     )
+
+
+def _depth(plans: Sequence[ModelPlan]) -> int:
+    return max((p.program.pipeline_depth for p in plans), default=1)
 
 
 def _flag(value: bool) -> str:

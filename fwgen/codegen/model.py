@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fwgen.errors import ModelError
 from fwgen.plan.layout import Layout, Placement
@@ -97,6 +97,8 @@ class ModelText:
         name: as in the model.
         identifier: C identifier, unique in the image.
         program_lines: body of the array, formatted, 80 columns.
+        pipelined_lines: the same of the pipelined program; empty without one.
+        inputs, outputs: those of the second bank behind those of the first.
         weights: contents of the binary file, empty when there are no constants.
     """
 
@@ -114,6 +116,10 @@ class ModelText:
     operation_count: int
     inputs: tuple[TensorText, ...]
     outputs: tuple[TensorText, ...]
+    bank_count: int
+    pipeline_depth: int
+    pipelined_word_count: int
+    pipelined_lines: tuple[str, ...]
     constants: tuple[ConstantSection, ...]
     weights: bytes
 
@@ -122,6 +128,7 @@ def describe_model(
     program: Program,
     layout: Layout,
     lines: Sequence[EncodedLine],
+    pipelined: Sequence[EncodedLine] = (),
     *,
     identifier: str,
     accelerator: int,
@@ -146,8 +153,12 @@ def describe_model(
         program_lines=tuple(_program_lines(program, lines)),
         operation_names=tuple(c_string(op.name) for op in program.operations),
         operation_count=len(program.operations),
-        inputs=tuple(_tensor(t, layout) for t in program.inputs()),
-        outputs=tuple(_tensor(t, layout) for t in program.outputs()),
+        inputs=_banks(program.inputs(), program, layout),
+        outputs=_banks(program.outputs(), program, layout),
+        bank_count=2 if program.banks else 1,
+        pipeline_depth=program.pipeline_depth,
+        pipelined_word_count=sum(len(line.words) for line in pipelined),
+        pipelined_lines=tuple(_program_lines(program, pipelined)),
         constants=constants,
         weights=weights,
     )
@@ -196,6 +207,15 @@ def layout_hash(program: Program, layout: Layout) -> bytes:
     }
     text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).digest()[:8]
+
+
+def _banks(tensors: Sequence[Tensor], program: Program, layout: Layout) -> tuple[TensorText, ...]:
+    """Tensors of the first bank, then those of the second if there is one."""
+    second = dict(program.banks)
+    found = [_tensor(t, layout) for t in tensors]
+    if second:
+        found += [_tensor(replace(t, buffer=second[t.buffer]), layout) for t in tensors]
+    return tuple(found)
 
 
 def _tensor(tensor: Tensor, layout: Layout) -> TensorText:

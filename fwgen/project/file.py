@@ -36,7 +36,7 @@ LARGEST_APP = 2000
 """More source files than any application has; a pattern that finds them is a mistake."""
 
 _DECODER = Decoder({"models": "model"}, ("docs/applications.md lists all keys.",))
-_RENAMED = {"names": "operation_names"}
+_RENAMED = {"names": "operation_names", "pipeline": "pipeline_depth"}
 """Keys of [build] that are called otherwise in BuildOptions."""
 
 

@@ -66,6 +66,7 @@ class BuildTable:
     profile: bool = True
     names: bool = True
     canaries: bool | None = None
+    pipeline: Literal[1, 2, 4] = 1
     all_writes: bool = False
 
 

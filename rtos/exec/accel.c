@@ -148,11 +148,24 @@ static bool place_fairly(struct fwgen_engine *engine, struct fwgen_job *job)
     return true;
 }
 
-/* The first job that may start, if it is one of `model` (NULL: of any). *ticks
- * gets smaller when a job before it must be looked at again in that time. */
+/*
+ * Whether a job may begin while `before` runs: it plays the same program, and
+ * what the runtime copies for one of them is not what the other one uses.
+ */
+static bool may_follow(const struct fwgen_job *before,
+                       const struct fwgen_job *job)
+{
+    return job->model == before->model && job->serial == before->serial &&
+           (job->bank != before->bank ||
+            (job->hooks == NULL && before->hooks == NULL));
+}
+
+/* The first job that may start, if it may follow `before` (NULL: in any case).
+ * *ticks gets smaller when a job before it must be looked at again in that
+ * time. */
 static struct fwgen_job *first_ready(struct fwgen_engine *engine,
                                      TickType_t *ticks,
-                                     const struct fwgen_model *model)
+                                     const struct fwgen_job *before)
 {
     struct fwgen_job *job = engine->first;
 
@@ -160,7 +173,7 @@ static struct fwgen_job *first_ready(struct fwgen_engine *engine,
            !job->hooks->ready(job, ticks)) {
         job = job->next;
     }
-    if (job == NULL || (model != NULL && job->model != model)) {
+    if (job == NULL || (before != NULL && !may_follow(before, job))) {
         return NULL;
     }
     if (job->hooks != NULL) {
@@ -233,19 +246,69 @@ static enum fwgen_result recover(struct fwgen_engine *engine)
     return result;
 }
 
+#if FWGEN_PIPELINE > 1
+/* Sets what the executor must know of a job; true when the run before has
+ * played its first commands. */
+static bool arrange(struct fwgen_engine *engine, const struct fwgen_job *job)
+{
+    const bool ahead = engine->ahead;
+
+    engine->ahead = false;
+    engine->pipelined = job->serial == 0u && job->model->pipelined != NULL;
+    engine->conditions =
+        1u << (job->bank != 0u ? FWGEN_IF_BANK_B : FWGEN_IF_BANK_A);
+    if (!ahead) {
+        engine->conditions |= 1u << FWGEN_IF_COLD;
+    }
+    return ahead;
+}
+
+static void forget_ahead(struct fwgen_engine *engine)
+{
+    engine->ahead = false;
+}
+
+uint32_t fwgen_engine_next(struct fwgen_engine *engine)
+{
+    struct fwgen_job *job = fwgen_engine_claim(engine, engine->current);
+
+    if (job == NULL || job->cancelled ||
+        (job->hooks != NULL && job->hooks->begin(job) != FWGEN_OK)) {
+        return 0; /* it says so again when it is its turn */
+    }
+    engine->ahead = true;
+    return (1u << FWGEN_IF_NEXT) | (1u << FWGEN_IF_AHEAD) |
+           (1u << (job->bank != 0u ? FWGEN_IF_NEXT_BANK_B
+                                   : FWGEN_IF_NEXT_BANK_A));
+}
+#else
+static bool arrange(struct fwgen_engine *engine, const struct fwgen_job *job)
+{
+    (void)engine;
+    (void)job;
+    return false;
+}
+
+static void forget_ahead(struct fwgen_engine *engine)
+{
+    (void)engine;
+}
+#endif
+
 static enum fwgen_result run_job(struct fwgen_engine *engine,
                                  struct fwgen_job *job)
 {
     const struct fwgen_model *model = job->model;
     struct fwgen_report *report = &job->report;
     const uint32_t interrupts = engine->interrupts;
+    const bool ahead = arrange(engine, job);
     enum fwgen_result result;
 
-    if (job->cancelled) {
-        return FWGEN_ERROR_CANCELLED;
-    }
-    if (expired(job)) {
-        return FWGEN_ERROR_TIMEOUT;
+    if (job->cancelled || expired(job)) {
+        if (ahead) {
+            (void)recover(engine); /* from what was played for this job */
+        }
+        return job->cancelled ? FWGEN_ERROR_CANCELLED : FWGEN_ERROR_TIMEOUT;
     }
     if (engine->broken) {
         engine->resets++;
@@ -253,13 +316,15 @@ static enum fwgen_result run_job(struct fwgen_engine *engine,
             return FWGEN_ERROR_DEVICE;
         }
     }
-    if (job->hooks != NULL) {
+    if (!ahead && job->hooks != NULL) {
         result = job->hooks->begin(job);
         if (result != FWGEN_OK) {
             return result;
         }
     }
-    engine->hardware->driver->prepare(engine, model);
+    if (!ahead) {
+        engine->hardware->driver->prepare(engine, model);
+    }
     report->kernel_ticks = xTaskGetTickCount();
     report->duration = fwgen_timer_read();
     result = fwgen_execute(engine, model, job->start, job->timeout);
@@ -269,6 +334,7 @@ static enum fwgen_result run_job(struct fwgen_engine *engine,
     if (result != FWGEN_OK) {
         report->operation = engine->operation;
         engine->resets++;
+        forget_ahead(engine);
         if (recover(engine) != FWGEN_OK) {
             result = FWGEN_ERROR_DEVICE;
         }
@@ -339,13 +405,13 @@ const struct fwgen_accelerator *fwgen_accel_hardware(fwgen_device device)
 }
 
 struct fwgen_job *fwgen_engine_claim(struct fwgen_engine *engine,
-                                     const struct fwgen_model *model)
+                                     const struct fwgen_job *before)
 {
     TickType_t ticks = portMAX_DELAY;
     struct fwgen_job *job;
 
     vTaskSuspendAll();
-    job = first_ready(engine, &ticks, model);
+    job = first_ready(engine, &ticks, before);
     if (job != NULL) {
         /* To the head of the queue, where nobody can take it away. */
         dequeue(engine, job);
@@ -513,6 +579,38 @@ enum fwgen_result fwgen_job_set_priority(struct fwgen_job *job,
     return result;
 }
 
+enum fwgen_result fwgen_job_set_bank(struct fwgen_job *job, uint32_t bank)
+{
+    if (job == NULL || job->model == NULL) {
+        FWGEN_MISUSE();
+        return FWGEN_ERROR_ARGUMENT;
+    }
+    if (bank != 0u && bank >= job->model->banks) {
+        return FWGEN_ERROR_NOT_SUPPORTED;
+    }
+    if (job->state != JOB_OVER) {
+        return FWGEN_ERROR_BUSY;
+    }
+    job->bank = (uint8_t)bank;
+    return FWGEN_OK;
+}
+
+enum fwgen_result fwgen_job_set_depth(struct fwgen_job *job, uint32_t depth)
+{
+    if (job == NULL || job->model == NULL) {
+        FWGEN_MISUSE();
+        return FWGEN_ERROR_ARGUMENT;
+    }
+    if (depth != 1u && depth != job->model->pipeline_depth) {
+        return FWGEN_ERROR_NOT_SUPPORTED;
+    }
+    if (job->state != JOB_OVER) {
+        return FWGEN_ERROR_BUSY;
+    }
+    job->serial = depth == 1u ? 1u : 0u;
+    return FWGEN_OK;
+}
+
 bool fwgen_job_is_over(const struct fwgen_job *job)
 {
     return job->state == JOB_OVER;
@@ -599,6 +697,25 @@ const struct fwgen_tensor *fwgen_model_input(const struct fwgen_model *model,
                                              uint32_t index)
 {
     return index < model->input_count ? &model->inputs[index] : NULL;
+}
+
+/* The second bank's lie behind the first one's. */
+const struct fwgen_tensor *
+fwgen_model_input_bank(const struct fwgen_model *model, uint32_t index,
+                       uint32_t bank)
+{
+    return index < model->input_count && (bank == 0u || bank < model->banks)
+               ? &model->inputs[bank * model->input_count + index]
+               : NULL;
+}
+
+const struct fwgen_tensor *
+fwgen_model_output_bank(const struct fwgen_model *model, uint32_t index,
+                        uint32_t bank)
+{
+    return index < model->output_count && (bank == 0u || bank < model->banks)
+               ? &model->outputs[bank * model->output_count + index]
+               : NULL;
 }
 
 const struct fwgen_tensor *fwgen_model_output(const struct fwgen_model *model,

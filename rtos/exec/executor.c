@@ -79,6 +79,9 @@ uint32_t fwgen_command_words(uint32_t word)
     case FWGEN_OP_SET:
     case FWGEN_OP_GROUP:
     case FWGEN_OP_MARK:
+#if FWGEN_PIPELINE > 1
+    case FWGEN_OP_ONLY:
+#endif
         return 1u;
     case FWGEN_OP_WAIT:
         return 2u;
@@ -258,6 +261,20 @@ play_other(struct player *player, uint32_t word)
             return FWGEN_ERROR_PROGRAM;
         }
         return FWGEN_OK;
+#if FWGEN_PIPELINE > 1
+    case FWGEN_OP_ONLY:
+        if (small == FWGEN_IF_NEXT) {
+            engine->conditions |= fwgen_engine_next(engine);
+        }
+        if (small > FWGEN_IF_AHEAD ||
+            low >= (uint32_t)(player->end - operands)) {
+            return FWGEN_ERROR_PROGRAM;
+        }
+        if (((engine->conditions >> small) & 1u) == 0u) {
+            player->next = operands + low;
+        }
+        return FWGEN_OK;
+#endif
     default:
         return FWGEN_ERROR_PROGRAM;
     }
@@ -348,6 +365,12 @@ enum fwgen_result fwgen_execute(struct fwgen_engine *engine,
                             timeout};
     enum fwgen_result result;
 
+#if FWGEN_PIPELINE > 1
+    if (engine->pipelined) {
+        player.next = model->pipelined;
+        player.end = model->pipelined + model->pipelined_words;
+    }
+#endif
     engine->operation = FWGEN_NO_OPERATION;
     profile_begin(engine, model);
     fwgen_cpu_barrier(); /* inputs are in memory before the first operation */

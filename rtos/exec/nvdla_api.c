@@ -16,6 +16,7 @@ struct nvdla_instance {
     fwgen_device device; /* NULL while it is not handed out */
     const struct fwgen_model *model;
     bool submitting;
+    uint8_t depth; /* of the pipeline; 0: what the model has */
     struct fwgen_report last;
 };
 
@@ -99,8 +100,21 @@ enum fwgen_result nvdla_submit(nvdla_handle handle, uint32_t timeout_ms)
     if (result != FWGEN_OK) {
         return result;
     }
+#if FWGEN_PIPELINE > 1
+    struct fwgen_job job;
+
+    fwgen_job_init(&job, handle->model);
+    if (handle->depth != 0u) {
+        (void)fwgen_job_set_depth(&job, handle->depth);
+    }
+    job.report.operation = FWGEN_NO_OPERATION;
+    result = fwgen_job_run(handle->device, &job, timeout_ms);
+    job.report.result = result;
+    handle->last = job.report;
+#else
     result = fwgen_accel_submit(handle->device, handle->model, timeout_ms,
                                 &handle->last);
+#endif
     handle->submitting = false;
     return result;
 }
@@ -111,15 +125,18 @@ enum fwgen_result nvdla_enable_pipeline(nvdla_handle handle,
     if (!is_open(handle)) {
         return FWGEN_ERROR_ARGUMENT;
     }
-    switch (depth) {
-    case NVDLA_PIPE_DEPTH_1:
-        return FWGEN_OK;
-    case NVDLA_PIPE_DEPTH_2:
-    case NVDLA_PIPE_DEPTH_4:
-        return FWGEN_ERROR_NOT_SUPPORTED;
-    default:
+    if (depth != NVDLA_PIPE_DEPTH_1 && depth != NVDLA_PIPE_DEPTH_2 &&
+        depth != NVDLA_PIPE_DEPTH_4) {
         return FWGEN_ERROR_ARGUMENT;
     }
+    if (depth != NVDLA_PIPE_DEPTH_1 &&
+        !(handle->model != NULL
+              ? depth == (enum nvdla_pipe_depth)handle->model->pipeline_depth
+              : (uint32_t)depth == FWGEN_PIPELINE)) {
+        return FWGEN_ERROR_NOT_SUPPORTED;
+    }
+    handle->depth = (uint8_t)depth;
+    return FWGEN_OK;
 }
 
 enum fwgen_result nvdla_get_status(nvdla_handle handle,

@@ -161,7 +161,8 @@ static enum fwgen_result begin(struct fwgen_job *job)
     if (task->inputs != NULL) {
         for (uint32_t i = 0; i < job->model->input_count; i++) {
             if (task->inputs[i].data != NULL) {
-                copy_in(&job->model->inputs[i], task->inputs[i].data);
+                copy_in(fwgen_model_input_bank(job->model, i, job->bank),
+                        task->inputs[i].data);
             }
         }
     }
@@ -183,7 +184,8 @@ static enum fwgen_result end(struct fwgen_job *job, enum fwgen_result result)
     if (!failed && task->outputs != NULL) {
         for (uint32_t i = 0; i < job->model->output_count; i++) {
             if (task->outputs[i].data != NULL) {
-                copy_out(&job->model->outputs[i], task->outputs[i].data);
+                copy_out(fwgen_model_output_bank(job->model, i, job->bank),
+                         task->outputs[i].data);
             }
         }
     }

@@ -120,6 +120,8 @@ struct fwgen_job {
     const void *client;                  /* the task that submitted it */
     TickType_t start;                    /* when it was submitted */
     TickType_t timeout; /* ticks from start, portMAX_DELAY: none */
+    uint8_t bank;     /* of inputs and outputs */
+    uint8_t serial;   /* 1: pipelining is off for this job */
     uint8_t priority; /* what the client wants */
     uint8_t level;    /* in the queue: the priority, or claimed */
     uint8_t round;    /* among jobs of its level */
@@ -158,6 +160,18 @@ const struct fwgen_tensor *fwgen_model_output(const struct fwgen_model *model,
                                               uint32_t index);
 
 /*
+ * The same in one of two banks, where the build pipelines (docs/pipelining.md):
+ * while a run uses bank 0, the application may fill the inputs of bank 1 and
+ * read its outputs. NULL for a bank or an index that does not exist. Any context.
+ */
+const struct fwgen_tensor *
+fwgen_model_input_bank(const struct fwgen_model *model, uint32_t index,
+                       uint32_t bank);
+const struct fwgen_tensor *
+fwgen_model_output_bank(const struct fwgen_model *model, uint32_t index,
+                        uint32_t bank);
+
+/*
  * Runs a model and waits until it is over.
  *
  * timeout_ms  bounds the whole run, waiting for other jobs included; 0: no
@@ -191,6 +205,41 @@ void fwgen_job_init(struct fwgen_job *job, const struct fwgen_model *model);
  */
 enum fwgen_result fwgen_job_set_priority(struct fwgen_job *job,
                                          uint8_t priority);
+
+/*
+ * Sets the bank of inputs and outputs that a job uses; 0 after fwgen_job_init.
+ * It takes effect with the next submission. Two jobs that are submitted in turn,
+ * one for each bank, keep the accelerator at work while the application fills
+ * and reads the other bank: a job that follows begins before the one before it
+ * has ended, so what the inputs of its bank hold when it is submitted counts.
+ * Returns FWGEN_OK, FWGEN_ERROR_BUSY (the job is not over),
+ * FWGEN_ERROR_NOT_SUPPORTED (the build has no second bank) or
+ * FWGEN_ERROR_ARGUMENT (misuse).
+ *
+ * Example, with depth 2 or 4 in the build:
+ *     static struct fwgen_job jobs[2];
+ *     for (uint32_t i = 0; i < 2; i++) {
+ *         fwgen_job_init(&jobs[i], model);
+ *         fwgen_job_set_bank(&jobs[i], i);
+ *     }
+ *     for (uint32_t bank = 0;; bank ^= 1) {
+ *         result = fwgen_job_wait(&jobs[bank], portMAX_DELAY);  (from the third
+ *         use(fwgen_model_output_bank(model, 0, bank)->address); round on)
+ *         fill(fwgen_model_input_bank(model, 0, bank)->address);
+ *         fwgen_accel_submit_async(device, &jobs[bank], 0);
+ *     }
+ */
+enum fwgen_result fwgen_job_set_bank(struct fwgen_job *job, uint32_t bank);
+
+/*
+ * Chooses the pipeline depth of a job: 1, or the one that was generated
+ * (`fwgen build --pipeline`), which is what fwgen_job_init chooses. It takes
+ * effect with the next submission.
+ * Returns FWGEN_OK, FWGEN_ERROR_BUSY (the job is not over),
+ * FWGEN_ERROR_NOT_SUPPORTED (the model has no program of that depth) or
+ * FWGEN_ERROR_ARGUMENT (misuse).
+ */
+enum fwgen_result fwgen_job_set_depth(struct fwgen_job *job, uint32_t depth);
 
 /*
  * Hands a job to a device and returns at once. timeout_ms as above, counted

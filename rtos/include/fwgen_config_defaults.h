@@ -24,7 +24,11 @@
  *         } while (0)
  * with the prototype void fwgen_assert_failed(const char *, unsigned long).
  * configUSE_TRACE_FACILITY 1 lets the TASKS request list the tasks of the
- * application too; with 0 it lists those of the runtime.
+ * application too; with 0 it lists those of the runtime. For the tasks' shares of
+ * the CPU: configGENERATE_RUN_TIME_STATS 1 and
+ *     uint32_t fwgen_run_time(void);
+ *     #define portCONFIGURE_TIMER_FOR_RUN_TIME_STATS()
+ *     #define portGET_RUN_TIME_COUNTER_VALUE() fwgen_run_time()
  */
 #ifndef FWGEN_CONFIG_DEFAULTS_H
 #define FWGEN_CONFIG_DEFAULTS_H
@@ -45,6 +49,12 @@
  * accelerator). */
 #ifndef FWGEN_PROFILE
 #define FWGEN_PROFILE 0
+#endif
+
+/* Largest pipeline_depth of all models: 1, 2 or 4. Above 1 the executor knows
+ * the commands of pipelined programs. */
+#ifndef FWGEN_PIPELINE
+#define FWGEN_PIPELINE 1
 #endif
 
 /* 1: fwgen_canaries[] is checked at each MARK and at END. */
@@ -92,6 +102,12 @@
 /* 1: text commands on the line of the link (help, status, tasks, ...). */
 #ifndef FWGEN_SHELL
 #define FWGEN_SHELL 0
+#endif
+
+/* What fwgen_log_at() lets through at start, fwgen_console.h: 0 nothing, 1 errors,
+ * 2 information, 3 everything. */
+#ifndef FWGEN_LOG_LEVEL
+#define FWGEN_LOG_LEVEL 2
 #endif
 
 /* 0: CRC-32 bit by bit (smallest); 1: table of 16 words (four times faster). */

@@ -43,6 +43,11 @@ struct fwgen_engine {
     uint32_t last_operation;
     uint8_t last_result;
     volatile bool broken;
+#if FWGEN_PIPELINE > 1
+    bool pipelined;      /* which of the model's programs is played */
+    bool ahead;          /* the claimed job's first commands have been played */
+    uint32_t conditions; /* FWGEN_IF_*: bit n says that condition n holds */
+#endif
 #if FWGEN_PROFILE
     const struct fwgen_model *profile_model;
     uint32_t profile_start;
@@ -91,15 +96,23 @@ bool fwgen_engine_cancelled(const struct fwgen_engine *engine);
 enum fwgen_result fwgen_job_finish(struct fwgen_job *job);
 
 /*
- * The job that runs next if it is a run of `model` that may start now, else
- * NULL. It is claimed with this: it stays at the head of the queue, nobody
- * can cancel or overtake it, and what it waited for is taken. Lets the executor
- * begin the next inference while this one runs. Its `begin` has not been called
- * yet (fwgen_accel.h): a task's input buffers are copied when it is run.
- * Called by the engine's task.
+ * The job that runs next if it may start now and may begin while `before`
+ * runs, else NULL. It is claimed with this: it stays at the head of the queue,
+ * nobody can withdraw or overtake it, and what it waited for is taken. Lets the
+ * executor begin the next inference while this one runs. Its `begin` has not
+ * been called yet (fwgen_accel.h). Called by the engine's task.
  */
 struct fwgen_job *fwgen_engine_claim(struct fwgen_engine *engine,
-                                     const struct fwgen_model *model);
+                                     const struct fwgen_job *before);
+
+#if FWGEN_PIPELINE > 1
+/*
+ * Asks for a run that follows the one that is played, so that its first
+ * commands can be played now. Returns the conditions that hold because of it, 0
+ * for none. Called by the executor, once in a run.
+ */
+uint32_t fwgen_engine_next(struct fwgen_engine *engine);
+#endif
 
 /* The engine of accelerator `index`, NULL beyond the last. */
 struct fwgen_engine *fwgen_engine_at(uint32_t index);
@@ -134,6 +147,16 @@ bool fwgen_board_accel_reset(uint32_t index);
 #define FWGEN_OP_CPU 7u
 #define FWGEN_OP_CACHE 8u
 #define FWGEN_OP_MARK 9u
+#define FWGEN_OP_ONLY 10u
+
+/* Conditions of ONLY. */
+#define FWGEN_IF_BANK_A 0u
+#define FWGEN_IF_BANK_B 1u
+#define FWGEN_IF_COLD 2u
+#define FWGEN_IF_NEXT 3u
+#define FWGEN_IF_NEXT_BANK_A 4u
+#define FWGEN_IF_NEXT_BANK_B 5u
+#define FWGEN_IF_AHEAD 6u
 
 #define FWGEN_COMMAND_OP(word) ((word) >> 28)
 #define FWGEN_COMMAND_SMALL(word) (((word) >> 20) & 0xffu)

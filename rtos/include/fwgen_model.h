@@ -57,6 +57,13 @@ struct fwgen_model {
     uint16_t operation_count;
     uint16_t accelerator;    /* index in fwgen_accelerators */
     uint32_t interrupt_mask; /* status bits the program waits for */
+    /* The program of a pipelined run; NULL where the build has pipeline_depth
+     * 1. `inputs` and `outputs` hold those of the second bank behind those of
+     * the first where there are two. */
+    const uint32_t *pipelined;
+    uint32_t pipelined_words;
+    uint8_t pipeline_depth; /* 1, 2 or 4 */
+    uint8_t banks;          /* 1 or 2 */
 };
 
 extern const struct fwgen_model fwgen_models[];

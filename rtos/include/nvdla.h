@@ -62,9 +62,12 @@ enum fwgen_result nvdla_load(nvdla_handle handle,
 enum fwgen_result nvdla_submit(nvdla_handle handle, uint32_t timeout_ms);
 
 /*
- * Chooses how many operations are programmed ahead. NVDLA_PIPE_DEPTH_1 is
- * accepted; the others return FWGEN_ERROR_NOT_SUPPORTED, because programs
- * for them are not generated yet. FWGEN_ERROR_ARGUMENT for another value.
+ * Chooses among the programs in the image: NVDLA_PIPE_DEPTH_1, one operation
+ * after the other, is always there; 2 or 4 where the image was built with
+ * `fwgen build --pipeline` of that depth (docs/pipelining.md), which is also what
+ * a handle uses if this is not called. It takes effect with the next nvdla_submit.
+ * Returns FWGEN_OK, FWGEN_ERROR_NOT_SUPPORTED for a depth that was not
+ * generated, FWGEN_ERROR_ARGUMENT for a number that is none.
  */
 enum fwgen_result nvdla_enable_pipeline(nvdla_handle handle,
                                         enum nvdla_pipe_depth depth);

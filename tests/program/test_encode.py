@@ -130,7 +130,7 @@ def test_what_the_encoding_cannot_hold(
     [
         ([], "without END"),
         ([0x30100404], "without END"),
-        ([0xA0000000, 0], "reserved opcode 11"),
+        ([0xB0000000, 0], "reserved opcode 11"),
         ([0x10000404, 0], "without values"),
         ([0x10200404, 1], "beyond the end"),
         ([0, 0], "words after END"),
