@@ -34,6 +34,7 @@ INDIRECT_CALLS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"shell/.*", ("commands",)),
     (r"exec/executor\.o:.*", ("fwgen_kernels",)),
     (r"exec/.*:fwgen_accel\d_IRQHandler", (r"fwgen_\w+_driver@2",)),
+    (r"exec/accel\.o:.*", (r"fwgen_\w+_driver", "fair_policy", "task_hooks", "place_last()")),
     (r"exec/.*", (r"fwgen_\w+_driver",)),
 )
 """File of the runtime and caller (pattern) -> constant objects full of pointers (patterns)

@@ -114,6 +114,12 @@ bool fwgen_cpu_in_interrupt(void);
 uint64_t fwgen_timer_read(void);
 uint32_t fwgen_timer_hz(void);
 
+/* What the kernel counts run times with: cycles / 2^FWGEN_RUN_TIME_SHIFT, which
+ * wraps after 3 hours at 25 MHz. Any context. Only with
+ * configGENERATE_RUN_TIME_STATS. */
+#define FWGEN_RUN_TIME_SHIFT 6u
+uint32_t fwgen_run_time(void);
+
 /* Waits in a busy loop for at least `cycles` CPU cycles. */
 void fwgen_cpu_spin(uint32_t cycles);
 

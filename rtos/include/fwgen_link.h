@@ -122,6 +122,7 @@ struct fwgen_task_info {
     uint32_t stack_words; /* 0: unknown */
     uint32_t free_words;  /* least ever */
     uint32_t priority;
+    uint32_t permille; /* of the CPU since start; 0: not counted */
 };
 
 /* Task `index` of those that exist; false beyond the last. Task context. */

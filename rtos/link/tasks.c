@@ -33,10 +33,27 @@ static uint32_t stack_words(TaskHandle_t task, const char *name)
     return strcmp(name, "IDLE") == 0 ? (uint32_t)configMINIMAL_STACK_SIZE : 0u;
 }
 
+/* V11 changed the type of run times. */
+#if tskKERNEL_VERSION_MAJOR >= 11
+typedef configRUN_TIME_COUNTER_TYPE run_time;
+#else
+typedef uint32_t run_time;
+#endif
+
+/* Thousandths of the time since start; 0 when the kernel does not count. */
+static uint32_t share(const TaskStatus_t *task, run_time total)
+{
+    const run_time unit = total / 1000u;
+
+    return unit == 0u ? 0u : (uint32_t)(task->ulRunTimeCounter / unit);
+}
+
 bool fwgen_task_info(uint32_t index, struct fwgen_task_info *info)
 {
     static TaskStatus_t list[LIST_MAX];
-    const uint32_t count = (uint32_t)uxTaskGetSystemState(list, LIST_MAX, NULL);
+    run_time total = 0;
+    const uint32_t count =
+        (uint32_t)uxTaskGetSystemState(list, LIST_MAX, &total);
 
     for (uint32_t i = 0; i < count; i++) {
         /* by number, which is the order of creation and does not change */
@@ -52,6 +69,7 @@ bool fwgen_task_info(uint32_t index, struct fwgen_task_info *info)
             info->stack_words = stack_words(list[i].xHandle, info->name);
             info->free_words = (uint32_t)list[i].usStackHighWaterMark;
             info->priority = (uint32_t)list[i].uxBasePriority;
+            info->permille = share(&list[i], total);
             return true;
         }
     }
@@ -77,6 +95,7 @@ bool fwgen_task_info(uint32_t index, struct fwgen_task_info *info)
     info->name = pcTaskGetName(task);
     info->free_words = (uint32_t)uxTaskGetStackHighWaterMark(task);
     info->priority = (uint32_t)uxTaskPriorityGet(task);
+    info->permille = 0;
     return true;
 }
 

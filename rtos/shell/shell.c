@@ -1,6 +1,6 @@
 /*
- * shell.c - text commands on the console's line: help, status, tasks, mem,
- * models, run. In the image only with FWGEN_SHELL.
+ * shell.c - text commands on the console's line: help, status, models, run,
+ * profile, tasks, mem, log. In the image only with FWGEN_SHELL.
  */
 #include "fwgen_link.h"
 
@@ -13,6 +13,8 @@
 #if FWGEN_SHELL
 
 #define LINE_MAX 64u
+
+volatile uint8_t fwgen_log_level = FWGEN_LOG_LEVEL;
 
 static void print_pair(const char *text, uint32_t value)
 {
@@ -33,6 +35,7 @@ static void command_status(const char *argument)
         fwgen_print(fwgen_accelerators[i].name);
         fwgen_print(": ");
         fwgen_print(states[fwgen_accel_state(device)]);
+        print_pair(", waiting ", statistics.waiting);
         print_pair(", inferences ", statistics.inferences);
         print_pair(", errors ", statistics.errors);
         print_pair(", interrupts ", statistics.interrupts);
@@ -40,6 +43,9 @@ static void command_status(const char *argument)
         print_pair(", resets ", statistics.resets);
         fwgen_print(", last ");
         fwgen_print(fwgen_result_name(statistics.last_result));
+        if (statistics.last_operation != FWGEN_NO_OPERATION) {
+            print_pair(", last failed operation ", statistics.last_operation);
+        }
         fwgen_print("\n");
     }
 }
@@ -54,6 +60,11 @@ static void command_tasks(const char *argument)
         print_pair(": priority ", info.priority);
         print_pair(", stack ", info.stack_words);
         print_pair(" words, least free ", info.free_words);
+#if configGENERATE_RUN_TIME_STATS == 1
+        print_pair(", CPU ", info.permille / 10u);
+        print_pair(".", info.permille % 10u);
+        fwgen_print("%");
+#endif
         fwgen_print("\n");
     }
 }
@@ -82,6 +93,8 @@ static void command_models(const char *argument)
         fwgen_print_decimal(i);
         fwgen_print(" ");
         fwgen_print(model->name);
+        fwgen_print(" on ");
+        fwgen_print(fwgen_accelerators[model->accelerator].name);
         print_pair(": operations ", model->operation_count);
         print_pair(", program words ", model->program_words);
         fwgen_print("\n");
@@ -111,15 +124,26 @@ static void command_mem(const char *argument)
 #endif
 }
 
-/* `run` or `run MODEL`: the line is unlocked while the model runs. */
-static void command_run(const char *argument)
+/* The model of that name, the first one without a name; says so if there is
+ * none. */
+static const struct fwgen_model *chosen(const char *name)
 {
     const struct fwgen_model *model =
-        *argument == '\0' ? &fwgen_models[0] : fwgen_model_find(argument);
-    struct fwgen_report report;
+        *name == '\0' ? &fwgen_models[0] : fwgen_model_find(name);
 
     if (model == NULL) {
         fwgen_print("no such model\n");
+    }
+    return model;
+}
+
+/* `run` or `run MODEL`: the line is unlocked while the model runs. */
+static void command_run(const char *argument)
+{
+    const struct fwgen_model *model = chosen(argument);
+    struct fwgen_report report;
+
+    if (model == NULL) {
         return;
     }
     fwgen_console_unlock();
@@ -137,6 +161,48 @@ static void command_run(const char *argument)
     fwgen_print("\n");
 }
 
+/* The times of the last run's operations. */
+static void command_profile(const char *argument)
+{
+#if FWGEN_PROFILE
+    const struct fwgen_model *model = chosen(argument);
+    uint32_t ticks;
+
+    if (model == NULL) {
+        return;
+    }
+    for (uint32_t i = 0;
+         fwgen_accel_profile(fwgen_accel_device(model->accelerator), model, i,
+                             &ticks, 1) == 1u;
+         i++) {
+        fwgen_print_decimal(i);
+        if (model->operation_names != NULL) {
+            fwgen_print(" ");
+            fwgen_print(model->operation_names[i]);
+        }
+        print_pair(": timer ticks ", ticks);
+        fwgen_print("\n");
+    }
+#else
+    (void)argument;
+    fwgen_print("this build does not measure operations\n");
+#endif
+}
+
+static void command_log(const char *argument)
+{
+    static const char *const levels[] = {"none", "error", "info", "debug"};
+
+    for (uint32_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+        if (strcmp(argument, levels[i]) == 0) {
+            fwgen_log_level = (uint8_t)i;
+        }
+    }
+    fwgen_print("log level ");
+    fwgen_print(levels[fwgen_log_level & 3u]);
+    fwgen_print("\n");
+}
+
 static void command_help(const char *argument);
 
 static const struct command {
@@ -146,10 +212,12 @@ static const struct command {
 } commands[] = {
     {"help", command_help, "this list"},
     {"status", command_status, "state and counters of the accelerators"},
-    {"tasks", command_tasks, "priorities and stacks"},
-    {"mem", command_mem, "memory that is prepared at start"},
     {"models", command_models, "models and their tensors"},
     {"run", command_run, "run [MODEL]: one inference"},
+    {"profile", command_profile, "profile [MODEL]: times of its last run"},
+    {"tasks", command_tasks, "priorities, stacks, shares of the CPU"},
+    {"mem", command_mem, "memory that is prepared at start"},
+    {"log", command_log, "log [none|error|info|debug]: how much is told"},
 };
 
 static void command_help(const char *argument)

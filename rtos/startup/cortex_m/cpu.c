@@ -70,24 +70,41 @@ bool fwgen_cpu_in_interrupt(void)
     return exception != 0u;
 }
 
-uint64_t fwgen_timer_read(void)
+/* Cycles since start; the interrupts of the kernel are masked. */
+static uint64_t read_timer(uint32_t ticks)
 {
     const uint32_t period = fwgen_reg_read(reg(SYSTICK_LOAD)) + 1u;
-    uint32_t ticks;
-    uint32_t value;
+    uint32_t value = fwgen_reg_read(reg(SYSTICK_VALUE));
 
-    taskENTER_CRITICAL();
-    ticks = xTaskGetTickCount();
-    value = fwgen_reg_read(reg(SYSTICK_VALUE));
     if ((fwgen_reg_read(reg(SCB_ICSR)) & ICSR_PENDSTSET) != 0u) {
         /* The counter has started anew and the tick is not counted yet. */
         value = fwgen_reg_read(reg(SYSTICK_VALUE));
         ticks++;
     }
-    taskEXIT_CRITICAL();
     /* It counts LOAD ... 1, 0; a period begins when it reaches 0. */
     return (uint64_t)ticks * period + (value == 0u ? 0u : period - value);
 }
+
+uint64_t fwgen_timer_read(void)
+{
+    uint64_t now;
+
+    taskENTER_CRITICAL();
+    now = read_timer(xTaskGetTickCount());
+    taskEXIT_CRITICAL();
+    return now;
+}
+
+#if configGENERATE_RUN_TIME_STATS == 1
+uint32_t fwgen_run_time(void)
+{
+    const UBaseType_t mask = portSET_INTERRUPT_MASK_FROM_ISR();
+    const uint64_t now = read_timer(xTaskGetTickCountFromISR());
+
+    portCLEAR_INTERRUPT_MASK_FROM_ISR(mask);
+    return (uint32_t)(now >> FWGEN_RUN_TIME_SHIFT);
+}
+#endif
 
 uint32_t fwgen_timer_hz(void)
 {
