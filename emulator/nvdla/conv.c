@@ -330,9 +330,10 @@ static void start_sums(const struct conv *conv, size_t first, size_t end,
     for (size_t r = first; r < end; r++) {
         for (size_t k = 0; k < CONV_GROUP; k++) {
             /* Modulo 2^32, as the sums are on the way. */
-            start[k] = (int32_t)((uint32_t)start[k] -
-                                 128u * (uint32_t)conv->weight_sum
-                                            [r * CONV_GROUP + k]);
+            start[k] =
+                (int32_t)((uint32_t)start[k] -
+                          128u *
+                              (uint32_t)conv->weight_sum[r * CONV_GROUP + k]);
         }
     }
 }
@@ -372,9 +373,8 @@ static void deliver(struct conv *conv, const struct strip *strip,
             size_t at = ((size_t)row * strip->pitch + x) * CONV_GROUP;
 
             conv->job->cacc_saturation += round_sums(
-                strip->sums + at,
-                strip->wide != NULL ? strip->wide + at : NULL, conv->truncate,
-                count);
+                strip->sums + at, strip->wide != NULL ? strip->wide + at : NULL,
+                conv->truncate, count);
         }
     }
 }
@@ -388,8 +388,8 @@ static void compute_strip(struct conv *conv, const struct strip *strip,
     struct conv_panel panel = {
         .input = conv->data +
                  (size_t)strip->first_row * conv->stride_y * conv->row_bytes,
-        .pixel_step = (size_t)conv->stride_x * conv->pixel_elements *
-                      conv->element_bytes,
+        .pixel_step =
+            (size_t)conv->stride_x * conv->pixel_elements * conv->element_bytes,
         .row_step = conv->stride_y * conv->row_bytes,
         .columns = strip->joined ? strip_pixels(conv, strip) : conv->out_width,
         .rows = strip->joined ? 1u : strip->row_count,
@@ -442,9 +442,9 @@ static bool run_group(struct conv *conv, struct nvdla_sdp *sdp,
         compute_strip(conv, strip, blocks);
         for (uint32_t surface = 0; surface < surfaces; surface++) {
             for (uint32_t row = 0; row < strip->row_count; row++) {
-                const int32_t *line =
-                    strip->sums + (size_t)row * strip->pitch * CONV_GROUP +
-                    (size_t)surface * atom;
+                const int32_t *line = strip->sums +
+                                      (size_t)row * strip->pitch * CONV_GROUP +
+                                      (size_t)surface * atom;
 
                 if (!nvdla_sdp_line(sdp, first / atom + surface, y + row, line,
                                     CONV_GROUP)) {
@@ -484,10 +484,10 @@ static bool run(struct conv *conv, struct nvdla_sdp *sdp)
     }
     plan_strip(conv, rows_at_once, &strip);
     /* The largest product is 2^14. */
-    nvdla_sdp_limit(sdp, nvdla_round_shift((int64_t)conv->rows *
-                                               conv->columns * conv->deep
-                                               << 14,
-                                           conv->truncate));
+    nvdla_sdp_limit(sdp,
+                    nvdla_round_shift(
+                        (int64_t)conv->rows * conv->columns * conv->deep << 14,
+                        conv->truncate));
     values = ((uint64_t)(rows_at_once - 1u) * strip.pitch + conv->out_width) *
              CONV_GROUP;
     strip.sums =

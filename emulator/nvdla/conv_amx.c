@@ -133,9 +133,8 @@ AMX static void amx_panel(const struct conv_panel *panel)
     for (unsigned block = 0; block < panel->blocks; block += 2u) {
         for (size_t row = 0; row < panel->rows; row++) {
             const uint8_t *input = panel->input + row * panel->row_step;
-            int32_t *out =
-                panel->out + row * panel->columns * CONV_GROUP +
-                (size_t)block * TILE_BLOCK;
+            int32_t *out = panel->out + row * panel->columns * CONV_GROUP +
+                           (size_t)block * TILE_BLOCK;
 
             for (size_t x = 0; x < panel->columns; x += 2u * ROWS) {
                 size_t left = panel->columns - x;
@@ -165,8 +164,8 @@ static const struct conv_kernels amx_kernels = {
 
 const struct conv_kernels *conv_kernels_amx(void)
 {
-    const unsigned request_permission = 0x1023; /* ARCH_REQ_XCOMP_PERM */
-    const unsigned tile_data = 18;              /* XFEATURE_XTILEDATA */
+    const unsigned request_permission = 0x1023;  /* ARCH_REQ_XCOMP_PERM */
+    const unsigned tile_data = 18;               /* XFEATURE_XTILEDATA */
     const unsigned wanted = 1u << 24 | 1u << 25; /* AMX-TILE, AMX-INT8 */
     unsigned a;
     unsigned b;

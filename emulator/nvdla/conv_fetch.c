@@ -104,10 +104,9 @@ static void fill_converter(const struct conv *conv, struct converter *converter)
                 is_signed ? nvdla_sign_extend(byte, 8) : (int32_t)byte;
 
             /* Saturation to 17 bits first changes nothing in 8. */
-            uint8_t result =
-                enabled ? (uint8_t)(uint64_t)nvdla_convert(value, offset, scale,
-                                                           shift, 8)
-                        : (uint8_t)byte;
+            uint8_t result = enabled ? (uint8_t)(uint64_t)nvdla_convert(
+                                           value, offset, scale, shift, 8)
+                                     : (uint8_t)byte;
 
             converter->entry[channel][byte] = result ^ flip_of(conv);
         }

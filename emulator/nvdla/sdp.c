@@ -28,9 +28,9 @@ struct nvdla_sdp {
     struct x_stage x1, x2;
     struct y_stage y;
     struct sdp_converter converter;
-    int64_t input;         /* highest magnitude of the input */
-    bool counts;           /* saturations are asked for */
-    int64_t plan_surface;  /* that the plan was made for, or -1 */
+    int64_t input;        /* highest magnitude of the input */
+    bool counts;          /* saturations are asked for */
+    int64_t plan_surface; /* that the plan was made for, or -1 */
     struct sdp_fast_plan plan;
     bool writes; /* false with EQL */
     struct nvdla_port source, target;

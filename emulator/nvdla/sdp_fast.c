@@ -294,10 +294,9 @@ AVX512 static void load_lanes(struct lanes *lanes,
                               const struct sdp_fast_stage *stage,
                               uint32_t channel)
 {
-    __m512i multipliers =
-        stage->multipliers != NULL
-            ? _mm512_loadu_si512(stage->multipliers + channel)
-            : _mm512_set1_epi32(stage->multiplier);
+    __m512i multipliers = stage->multipliers != NULL
+                              ? _mm512_loadu_si512(stage->multipliers + channel)
+                              : _mm512_set1_epi32(stage->multiplier);
 
     lanes->addends = stage->addends != NULL
                          ? _mm512_loadu_si512(stage->addends + channel)

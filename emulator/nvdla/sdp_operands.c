@@ -30,7 +30,8 @@ static int64_t shape(const struct sdp_operand_form *form, int64_t value)
     return value;
 }
 
-/* The first `count` values (a power of two) again up to `end`, or a bit more. */
+/* The first `count` values (a power of two) again up to `end`, or a bit more.
+ */
 static void repeat(int32_t *values, unsigned count, unsigned end)
 {
     for (; count < end; count *= 2u) {

@@ -128,8 +128,9 @@ void sdp_y_chunk(const struct y_stage *stage, struct nvdla_job *job,
 }
 
 NVDLA_CLONES
-uint32_t sdp_output_chunk(int8_t *out, const int64_t *values, int64_t offset,
-                          int64_t scale, unsigned shift, unsigned count)
+static uint32_t convert_chunk(int8_t *out, const int64_t *values,
+                              int64_t offset, int64_t scale, unsigned shift,
+                              unsigned count)
 {
     int64_t half = (int64_t)(((uint64_t)1 << shift) >> 1);
     uint32_t saturated = 0;
@@ -143,4 +144,11 @@ uint32_t sdp_output_chunk(int8_t *out, const int64_t *values, int64_t offset,
         out[i] = (int8_t)clamped;
     }
     return saturated;
+}
+
+/* Of its own, since clang's clones are not found from other files. */
+uint32_t sdp_output_chunk(int8_t *out, const int64_t *values, int64_t offset,
+                          int64_t scale, unsigned shift, unsigned count)
+{
+    return convert_chunk(out, values, offset, scale, shift, count);
 }
