@@ -7,17 +7,18 @@ nothing to do asks the stamp and imports none of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fwgen.accel.registry import family
 from fwgen.board.profile import load_board
 from fwgen.board.types import Accelerator, Board
-from fwgen.build.firmware import BuildResult, build, plan_options, up_to_date
+from fwgen.build.firmware import BuildResult, plan_options, up_to_date
 from fwgen.build.options import BuildOptions
 from fwgen.errors import FitError, ModelError, UsageError
+from fwgen.images import assign_accelerators, exclusive_groups, unique_names
 from fwgen.model import Model, load_model, open_model
 
 if TYPE_CHECKING:
@@ -84,6 +85,12 @@ def lower_model(model: Model, board: Board, pipeline_depth: int = 1) -> tuple[Ac
         UsageError: no such depth.
         ModelError: the board's accelerator cannot run the model.
     """
+    accelerator = accelerator_for(model, board)
+    return accelerator, lower_for(model, accelerator, pipeline_depth)
+
+
+def lower_for(model: Model, accelerator: Accelerator, pipeline_depth: int = 1) -> Program:
+    """The program that runs a model on an accelerator; arguments and errors as `lower_model`."""
     from fwgen.program.pipeline import DEPTHS
 
     if pipeline_depth not in DEPTHS:
@@ -92,9 +99,7 @@ def lower_model(model: Model, board: Board, pipeline_depth: int = 1) -> tuple[Ac
             where="build options",
             expected="one of " + ", ".join(map(str, DEPTHS)),
         )
-    accelerator = accelerator_for(model, board)
-    kind = family(accelerator.family)
-    return accelerator, kind.lower(model, accelerator.config, pipeline_depth)
+    return family(accelerator.family).lower(model, accelerator.config, pipeline_depth)
 
 
 def compile_model(
@@ -144,19 +149,66 @@ def build_model(
         FitError: model or image does not fit the board.
         TaskError: a source does not compile.
     """
+    return build_models([path], board, directory, options, progress)
+
+
+def build_models(
+    paths: Sequence[Path],
+    board: str | Board,
+    directory: Path | None = None,
+    options: BuildOptions = BuildOptions(),  # noqa: B008
+    progress: Callable[[str], None] = lambda _line: None,
+) -> BuildResult:
+    """From several model files to one firmware; arguments and errors as `build_model`.
+
+    The models are numbered in the order of their files and named by them; a name that
+    comes again gets -2, -3, ... The default folder is named after the first.
+    """
     board = board if isinstance(board, Board) else load_board(board)
-    file = open_model(path)
-    directory = directory if directory is not None else default_directory(file.name, board)
-    finished = up_to_date(directory, [file.sha256], board, options, file.name)
+    files = [open_model(path) for path in paths]
+    names = unique_names([file.name for file in files])
+    groups = exclusive_groups(names, options)
+    directory = directory if directory is not None else default_directory(names[0], board)
+    request = "\n".join(names)
+    finished = up_to_date(directory, [file.sha256 for file in files], board, options, request)
     if finished is not None:
         return finished
-    from fwgen.plan.planner import plan
+    from fwgen.build.project import build_image
+    from fwgen.codegen.context import ModelPlan
+    from fwgen.plan.planner import plan_all
 
-    progress("lowering the model")
-    _, program = lower_model(file.read(), board, options.pipeline_depth)
+    progress("lowering the models" if len(files) > 1 else "lowering the model")
+    models = [file.read() for file in files]
+    where = assign_accelerators(
+        [(name, model.family) for name, model in zip(names, models, strict=True)],
+        board,
+        options,
+        _support(models, board) if len({a.config for a in board.accelerators}) > 1 else {},
+    )
+    programs = []
+    for name, model, index in zip(names, models, where, strict=True):
+        program = lower_for(model, board.accelerators[index], options.pipeline_depth)
+        programs.append(replace(program, model_name=name))
     progress("planning memory")
-    layout = plan(program, board, plan_options(options))
-    return build(program, layout, board, directory, options, request=file.name, progress=progress)
+    layouts = plan_all(programs, board, plan_options(options), groups)
+    return build_image(
+        [ModelPlan(*plan) for plan in zip(programs, layouts, where, strict=True)],
+        board,
+        directory,
+        options,
+        request=request,
+        progress=progress,
+    )
+
+
+def _support(models: Sequence[Model], board: Board) -> dict[tuple[int, str], bool]:
+    """(model, configuration) -> whether an accelerator of its family supports it."""
+    return {
+        (number, accelerator.config): family(model.family).check(model, accelerator.config).ok
+        for number, model in enumerate(models)
+        for accelerator in board.accelerators
+        if accelerator.family == model.family
+    }
 
 
 def default_directory(model_name: str, board: Board) -> Path:

@@ -45,6 +45,10 @@ class BuildOptions:
         profile: time of each operation.
         operation_names: names of operations in the image.
         canaries: guard words between buffers; None: in test builds only.
+        queue_length: jobs that may wait for one accelerator (FWGEN_QUEUE_LENGTH).
+        accelerators: (model, accelerator) by name; other models take turns.
+        exclusive: groups of models, by name, of which only one is in use at a time, so that
+            their tensors may share memory; ("all",) names every model.
         pipeline_depth: 1, 2 or 4: how far operations are programmed ahead.
         optimise_program: False keeps every register write of the lowering.
         app: the user's own sources.
@@ -68,6 +72,9 @@ class BuildOptions:
     operation_names: bool = True
     canaries: bool | None = None
     optimise_program: bool = True
+    queue_length: int = 8
+    accelerators: tuple[tuple[str, str], ...] = ()
+    exclusive: tuple[tuple[str, ...], ...] = ()
     pipeline_depth: int = 1
     app: Application | None = None
     jobs: int = 0

@@ -12,8 +12,26 @@ from fwgen.cli import settings
 from fwgen.cli.output import print_json, print_line, progress
 
 
+def _assignments(
+    context: click.Context, option: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
+    result = []
+    for value in values:
+        model, _, name = value.rpartition("=")
+        if not model or not name:
+            raise click.BadParameter(f"'{value}' is not MODEL=NAME", context, option)
+        result.append((model, name))
+    return tuple(result)
+
+
+def _groups(
+    _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(value.split(",")) for value in values)
+
+
 @click.command(context_settings=settings.CONTEXT)
-@click.argument("model", metavar="[MODEL|PROJECT]", required=False, type=click.Path(path_type=Path))
+@click.argument("models", metavar="[MODEL...|PROJECT]", nargs=-1, type=click.Path(path_type=Path))
 @click.option("-b", "--board", help="Name of a board, or a profile file; default: the project's.")
 @click.option(
     "-o",
@@ -50,6 +68,26 @@ from fwgen.cli.output import print_json, print_line, progress
     show_default=True,
     help="How far operations are programmed ahead; above 1 with two banks of tensors.",
 )
+@click.option(
+    "--accel",
+    "accelerators",
+    metavar="MODEL=NAME",
+    multiple=True,
+    callback=_assignments,
+    help="Which accelerator runs a model; the others take turns. MODEL is the file's name "
+    "without suffix.",
+)
+@click.option(
+    "--exclusive",
+    metavar="MODEL,MODEL...",
+    multiple=True,
+    callback=_groups,
+    help="Models of which only one is in use at a time: their tensors share memory. "
+    "'all' names every model.",
+)
+@click.option(
+    "--queue-length", type=int, default=8, show_default=True, help="Jobs waiting per accelerator."
+)
 @click.option("--all-writes", is_flag=True, help="Keep register writes that change nothing.")
 @click.option(
     "-j", "--jobs", type=click.IntRange(min=0), default=0, help="Compilers at a time; 0: all CPUs."
@@ -59,7 +97,7 @@ from fwgen.cli.output import print_json, print_line, progress
 @click.pass_context
 def build(
     context: click.Context,
-    model: Path | None,
+    models: tuple[Path, ...],
     board: str | None,
     directory: Path | None,
     freertos: Path | None,
@@ -75,10 +113,13 @@ def build(
     profile: bool,
     names: bool,
     pipeline: str,
+    accelerators: tuple[tuple[str, str], ...],
+    exclusive: tuple[tuple[str, ...], ...],
+    queue_length: int,
     all_writes: bool,
     jobs: int,
 ) -> None:
-    """Turn the compiled model MODEL into firmware for a board.
+    """Turn compiled models into one firmware for a board.
 
     PROJECT is a folder with an fwgen.toml that names models, board, the application's
     sources and options; options given here go before it. Without an
@@ -105,12 +146,15 @@ def build(
         "profile": profile,
         "operation_names": names,
         "pipeline_depth": int(pipeline),
+        "accelerators": accelerators,
+        "exclusive": exclusive,
+        "queue_length": queue_length,
         "optimise_program": not all_writes,
         "jobs": jobs,
     }
-    if model is None or model.is_dir():
-        folder = model if model is not None else Path()
-        if model is None and board is not None and not is_project(folder):
+    if not models or (len(models) == 1 and models[0].is_dir()):
+        folder = models[0] if models else Path()
+        if not models and board is not None and not is_project(folder):
             raise click.UsageError("Missing argument 'MODEL'.")
         from fwgen.project.build import build_project
 
@@ -124,9 +168,9 @@ def build(
     else:
         if board is None:
             raise click.UsageError("Missing option '-b' / '--board'.")
-        from fwgen.pipeline import build_model
+        from fwgen.pipeline import build_models
 
-        result = build_model(model, board, directory, BuildOptions(**values), progress)
+        result = build_models(models, board, directory, BuildOptions(**values), progress)
     if settings.current().as_json:
         print_json(
             {

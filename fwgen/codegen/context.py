@@ -32,6 +32,9 @@ ACCELERATOR_LIMIT = 4
 PRIORITY_LIMIT = 32
 """Largest configMAX_PRIORITIES: the kernel's port selects tasks with one CLZ."""
 
+QUEUE_LIMIT = 64
+"""Largest FWGEN_QUEUE_LENGTH."""
+
 SMALLEST_STACK_WORDS = 128
 LARGEST_STACK_WORDS = 0xFFFF
 
@@ -46,10 +49,15 @@ _IDLE = {"spin": "FWGEN_IDLE_SPIN", "wfe": "FWGEN_IDLE_WFE", "wfi": "FWGEN_IDLE_
 
 @dataclass(frozen=True, slots=True)
 class ModelPlan:
-    """One model of an image: what it does and where it lies."""
+    """One model of an image: what it does, where it lies, and who runs it.
+
+    Attributes:
+        accelerator: index into the board's; None: the first of the program's configuration.
+    """
 
     program: Program
     layout: Layout
+    accelerator: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +286,7 @@ def _check_options(board: Board, options: BuildOptions) -> None:
     for name in ("stack_words", "link_stack_words"):
         _range(name, getattr(options, name), SMALLEST_STACK_WORDS, LARGEST_STACK_WORDS)
     _range("main_stack_bytes", options.main_stack_bytes, 512, 1 << 20)
+    _range("queue_length", options.queue_length, 1, QUEUE_LIMIT)
     _range("tick_hz", options.tick_hz, 1, 100_000)
     if options.timeout_ms is not None:
         _range("timeout_ms", options.timeout_ms, 1, (1 << 20) - 1)
@@ -336,7 +345,7 @@ def _models(
                 encode(program, plan.layout, traits),
                 encode(program, plan.layout, traits, pipelined=True) if program.pipelined else (),
                 identifier=c_identifier(program.model_name, [m.identifier for m in models]),
-                accelerator=_accelerator_index(program, board),
+                accelerator=_accelerator_index(plan, board),
             )
         )
     return tuple(models)
@@ -360,7 +369,10 @@ def _without_cache(program: Program) -> Program:
     )
 
 
-def _accelerator_index(program: Program, board: Board) -> int:
+def _accelerator_index(plan: ModelPlan, board: Board) -> int:
+    program = plan.program
+    if plan.accelerator is not None:
+        return plan.accelerator
     for index, accelerator in enumerate(board.accelerators):
         if (accelerator.family, accelerator.config) == (program.family, program.config):
             return index
@@ -480,6 +492,7 @@ def _defines(board: Board, plans: Sequence[ModelPlan], options: BuildOptions) ->
     return (
         Define("FWGEN_ACCEL_COUNT", str(len(board.accelerators)), "accelerators of the board"),
         Define("FWGEN_MAX_OPERATIONS", str(max(1, operations)), "of the largest model"),
+        Define("FWGEN_QUEUE_LENGTH", str(options.queue_length), "jobs that wait per accelerator"),
         Define("FWGEN_PROFILE", _flag(options.profile), "time of each operation"),
         Define("FWGEN_PIPELINE", str(_depth(plans)), "operations programmed ahead"),
         Define("FWGEN_CANARIES", _flag(options.with_canaries), "guard words between buffers"),

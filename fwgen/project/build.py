@@ -9,7 +9,6 @@ from typing import Any
 
 from fwgen.board.profile import load_board
 from fwgen.build.firmware import BuildResult
-from fwgen.errors import UsageError
 from fwgen.project.file import Project, read_project
 
 
@@ -40,6 +39,4 @@ def build_project(
     profile = load_board(board if board is not None else project.board)
     directory = directory if directory is not None else project.directory(profile.name)
     options = replace(project.options, **(changes or {}))
-    if len(project.models) > 1:
-        raise UsageError("several models in one image are not possible yet", where=project.name)
-    return pipeline.build_model(project.models[0], profile, directory, options, progress)
+    return pipeline.build_models(project.models, profile, directory, options, progress)
