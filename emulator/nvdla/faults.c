@@ -4,7 +4,9 @@
  * "KIND[:N[:ARG]]": the fault strikes the operation during which N operations
  * have completed (default 0), or every one for "*". Operations are counted
  * in the order of their completion; CONV, SDP and PDP of a chain count as
- * three. A fault with a number strikes once.
+ * three. A fault with a number strikes once. "p=A/B" instead of N strikes each
+ * operation with that probability, and "p=A/B:seed=S" other ones; which ones
+ * depends on S and the operation's number alone.
  *   irq-lost        the operation's status bits are never set
  *   irq-late:N:C    they are set C cycles after the operation completed
  *   irq-twice       once cleared, they are set again one cycle later
@@ -57,6 +59,54 @@ static bool parse_number(const char **text, uint64_t *value)
     return *at == ':' || *at == '\0';
 }
 
+/* "p=A/B", then perhaps ":seed=S". */
+static bool parse_chance(const char **text, struct nvdla_fault *fault)
+{
+    const char *at = *text + 2;
+    const char *slash = strchr(at, '/');
+
+    fault->index = FAULT_RANDOM;
+    fault->chance = 0;
+    while (*at >= '0' && *at <= '9' && fault->chance < 1000000u) {
+        fault->chance = fault->chance * 10u + (uint64_t)(*at++ - '0');
+    }
+    if (slash == NULL || at != slash || at == *text + 2) {
+        return false;
+    }
+    at = slash + 1;
+    if (!parse_number(&at, &fault->outof) || fault->outof == 0u ||
+        fault->chance > fault->outof) {
+        return false;
+    }
+    if (strncmp(at, ":seed=", 6) == 0) {
+        at += 6;
+        if (!parse_number(&at, &fault->seed)) {
+            return false;
+        }
+    }
+    *text = at;
+    return true;
+}
+
+/* A number that looks random, of a seed and an index (the finaliser of
+ * MurmurHash3, public domain, with its published constants). */
+static uint64_t scatter(uint64_t seed, uint64_t index)
+{
+    uint64_t value = seed * 0x9e3779b97f4a7c15u + index;
+
+    value = (value ^ (value >> 33)) * 0xff51afd7ed558ccdu;
+    value = (value ^ (value >> 33)) * 0xc4ceb9fe1a85ec53u;
+    return value ^ (value >> 33);
+}
+
+static bool matches(const struct nvdla_fault *fault, uint64_t index)
+{
+    if (fault->index == FAULT_RANDOM) {
+        return scatter(fault->seed, index) % fault->outof < fault->chance;
+    }
+    return fault->index == index || fault->index == FAULT_ALWAYS;
+}
+
 static bool complain(char *error, size_t error_size, const char *text,
                      const char *spec)
 {
@@ -69,7 +119,7 @@ static bool complain(char *error, size_t error_size, const char *text,
 bool nvdla_fault_arm(struct accel_model *model, const char *spec, char *error,
                      size_t error_size)
 {
-    struct nvdla_fault fault = {FAULT_NONE, 0, 0};
+    struct nvdla_fault fault = {FAULT_NONE, 0, 0, 0, 0, 0};
     size_t length = strcspn(spec, ":");
     const char *at = spec + length;
     bool wants_argument = false;
@@ -93,10 +143,16 @@ bool nvdla_fault_arm(struct accel_model *model, const char *spec, char *error,
         if (*at == '*') {
             fault.index = FAULT_ALWAYS;
             at++;
+        } else if (at[0] == 'p' && at[1] == '=') {
+            if (!parse_chance(&at, &fault)) {
+                return complain(error, error_size,
+                                "a probability is p=A/B or p=A/B:seed=S",
+                                spec);
+            }
         } else if (!parse_number(&at, &fault.index)) {
             return complain(error, error_size,
                             "the second part is a number of completed "
-                            "operations or *",
+                            "operations, * or p=A/B",
                             spec);
         }
     }
@@ -133,12 +189,11 @@ bool nvdla_fault_strikes(struct accel_model *model, enum fault_kind kind,
     for (unsigned i = 0; i < FAULT_COUNT; i++) {
         struct nvdla_fault *fault = &model->faults[i];
 
-        if (fault->kind == kind &&
-            (fault->index == index || fault->index == FAULT_ALWAYS)) {
+        if (fault->kind == kind && matches(fault, index)) {
             if (argument != NULL) {
                 *argument = fault->argument;
             }
-            if (fault->index != FAULT_ALWAYS) {
+            if (fault->index < FAULT_RANDOM) {
                 fault->kind = FAULT_NONE;
             }
             return true;

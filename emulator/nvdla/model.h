@@ -111,13 +111,16 @@ enum fault_kind {
 };
 
 #define FAULT_ALWAYS UINT64_MAX
+#define FAULT_RANDOM (UINT64_MAX - 1u)
 #define FAULT_COUNT 8u
 #define DELAYED_COUNT 16u
 
 struct nvdla_fault {
     enum fault_kind kind;
-    uint64_t index; /* completed operations, or FAULT_ALWAYS */
+    uint64_t index; /* completed operations, FAULT_ALWAYS or FAULT_RANDOM */
     uint64_t argument;
+    uint64_t chance, outof; /* strikes chance of outof operations */
+    uint64_t seed;
 };
 
 /* Something the GLB will do later. */

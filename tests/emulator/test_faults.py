@@ -115,3 +115,42 @@ def test_bit_flip(device: Device) -> None:
 def test_bad_specifications(device: Device, spec: str) -> None:
     with pytest.raises(UsageError):
         device.accelerator.fault(spec)
+
+
+def lost_of(device: Device, count: int) -> list[int]:
+    lost = []
+    for number in range(count):
+        start(device, number & 1)
+        if device.run() == 0:
+            lost.append(number)
+    return lost
+
+
+def test_faults_at_random_can_be_repeated(device: Device) -> None:
+    device.accelerator.fault("irq-lost:p=1/4:seed=3")
+    lost = lost_of(device, 200)
+    assert 25 <= len(lost) <= 75
+    assert len({b - a for a, b in zip(lost, lost[1:], strict=False)}) > 4
+
+
+@pytest.mark.parametrize("spec", ["irq-lost:p=0/3", "irq-lost:p=0/1:seed=5"])
+def test_a_fault_without_chance_never_strikes(device: Device, spec: str) -> None:
+    device.accelerator.fault(spec)
+    assert lost_of(device, 50) == []
+
+
+def test_a_certain_fault_always_strikes_with_its_argument(device: Device) -> None:
+    device.accelerator.fault("irq-late:p=1/1:1000")
+    start(device)
+    device.accelerator.advance(device.accelerator.next_event() or 0)
+    assert device.accelerator.next_event() == 1000
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["irq-lost:p=", "irq-lost:p=1", "irq-lost:p=/2", "irq-lost:p=1/0", "irq-lost:p=3/2",
+     "irq-lost:p=1/2:seed=", "irq-lost:p=1/2:seed=x", "irq-lost:p=1/2:3", "irq-lost:p=1/2x"],
+)  # fmt: skip
+def test_wrong_probabilities_are_refused(device: Device, spec: str) -> None:
+    with pytest.raises(UsageError):
+        device.accelerator.fault(spec)
