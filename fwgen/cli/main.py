@@ -28,6 +28,7 @@ VERBS = {
     "inspect": ("fwgen.cli.inspect", "inspect", "Show a model, its program or its layout."),
     "check": ("fwgen.cli.check", "check", "Say what of a model a board can run, and why not."),
     "boards": ("fwgen.cli.boards", "boards", "List boards, show one, print the schema."),
+    "export": ("fwgen.cli.export", "export", "Write sources that build without fwgen."),
     "size": ("fwgen.cli.size", "size", "Show where the bytes of an image went."),
     "doctor": ("fwgen.cli.doctor", "doctor", "Check the tools that fwgen needs."),
     "monitor": ("fwgen.cli.monitor", "monitor", "Show the console of a board."),

@@ -12,6 +12,7 @@ from dataclasses import fields
 
 import jinja2
 
+from fwgen.codegen import manifest
 from fwgen.codegen.context import ProjectContext
 from fwgen.codegen.model import c_comment, c_string
 from fwgen.resources import resource_dir
@@ -31,6 +32,7 @@ def render_project(context: ProjectContext) -> dict[str, bytes]:
         "memory.ld": render.text("memory.ld.j2"),
         "SConstruct": render.text("SConstruct.j2"),
         "README.md": render.text("README.md.j2"),
+        manifest.NAME: manifest.manifest(context),
     }
     for model in context.models:
         base = f"src/model_{model.identifier}"

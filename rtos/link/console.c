@@ -91,6 +91,9 @@ void fwgen_print_hex(uint32_t value)
 
 void fwgen_log(const char *text)
 {
+    if (lock == NULL) {
+        return; /* a firmware that does not use the console */
+    }
     fwgen_console_lock();
     fwgen_print(text);
     fwgen_print("\n");
@@ -99,6 +102,9 @@ void fwgen_log(const char *text)
 
 void fwgen_log_value(const char *text, uint32_t value)
 {
+    if (lock == NULL) {
+        return;
+    }
     fwgen_console_lock();
     fwgen_print(text);
     fwgen_print(" ");

@@ -1,0 +1,1 @@
+"""Export: a built project as sources that build without fwgen."""
