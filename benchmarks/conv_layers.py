@@ -107,7 +107,9 @@ class Layer:
     @cached_property
     def expected(self) -> Int8:
         """The exact int8 result, (kernels, height, width)."""
-        first = _round_shift(self.sums.astype(np.int64) * self.multipliers[:, None, None], MUL_SHIFT)
+        first = _round_shift(
+            self.sums.astype(np.int64) * self.multipliers[:, None, None], MUL_SHIFT
+        )
         first = np.clip(first, 0, (1 << 31) - 1)
         return np.clip(_round_shift(first * OUT_SCALE, self.out_shift), -128, 127).astype(np.int8)
 

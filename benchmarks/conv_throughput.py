@@ -120,9 +120,7 @@ def _measure(
         "operations": {config: model.operations for config, model in models.items()},
         "onnxruntime_activations": form,
         "gmacs": {name: round(rate, 2) for name, rate in rates.items()},
-        "best_gmacs": {
-            name: round(layer.macs / min(s) / 1e9, 2) for name, s in seconds.items()
-        },
+        "best_gmacs": {name: round(layer.macs / min(s) / 1e9, 2) for name, s in seconds.items()},
         "ratio": {
             config: {peer: round(rates[config] / rates[peer], 3) for peer in _PEERS}
             for config in configs
