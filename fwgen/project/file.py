@@ -18,12 +18,13 @@ is built. Paths are relative to the file.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from fwgen.build.application import SOURCE_SUFFIXES, Application
 from fwgen.build.options import BuildKind, BuildOptions
 from fwgen.errors import UsageError
+from fwgen.images import exclusive_groups, unique_names
 from fwgen.project.schema import AppTable, BuildTable, ProjectTable
 from fwgen.toml.decode import Decoder
 from fwgen.toml.document import Node, read
@@ -104,6 +105,25 @@ def read_project(folder: Path) -> Project:
                 expected="the path of a compiled model, from this file",
             )
         models.append(path)
+    app = _application(table.app, folder, root) if table.app is not None else None
+    names = unique_names([path.stem for path in models])
+    options = replace(
+        _options(table.build, app),
+        accelerators=tuple(
+            (name, model.accelerator)
+            for name, model in zip(names, table.models, strict=True)
+            if model.accelerator is not None
+        ),
+    )
+    try:
+        exclusive_groups(names, options)
+    except UsageError as error:
+        raise UsageError(
+            error.message,
+            where=root.where(("build", "exclusive")),
+            expected=error.expected,
+            hints=error.hints,
+        ) from None
     board = table.board
     if board.endswith(".toml") or "/" in board:
         board = str(folder / board)
@@ -113,14 +133,7 @@ def read_project(folder: Path) -> Project:
                 where=root.where(("board",)),
                 expected="the name of a board, or the path of a profile from this file",
             )
-    app = _application(table.app, folder, root) if table.app is not None else None
-    return Project(
-        folder,
-        table.name or folder.resolve().name,
-        board,
-        tuple(models),
-        _options(table.build, app),
-    )
+    return Project(folder, table.name or folder.resolve().name, board, tuple(models), options)
 
 
 def _options(build: BuildTable, app: Application | None) -> BuildOptions:

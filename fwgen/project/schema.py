@@ -29,6 +29,7 @@ class ModelTable:
     """[[model]]: one compiled network of the image."""
 
     file: Annotated[Text, Meta(description="the path of a compiled model, from this file")]
+    accelerator: Annotated[Text | None, Meta(description="an accelerator of the board")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,11 @@ class BuildTable:
     names: bool = True
     canaries: bool | None = None
     pipeline: Literal[1, 2, 4] = 1
+    queue_length: Positive = 8
+    exclusive: Annotated[
+        tuple[tuple[Text, ...], ...],
+        Meta(description='groups of models by name, as [["a", "b"]], or [["all"]]'),
+    ] = ()
     all_writes: bool = False
 
 

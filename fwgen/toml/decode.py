@@ -177,7 +177,8 @@ def choices_of(hint: Any) -> tuple[str, ...]:
     bare = bare_type(hint)[0]
     if typing.get_origin(bare) is tuple:
         bare = bare_type(typing.get_args(bare)[0])[0]
-    return typing.get_args(bare) if typing.get_origin(bare) is typing.Literal else ()
+    values = typing.get_args(bare) if typing.get_origin(bare) is typing.Literal else ()
+    return tuple(str(value) for value in values)
 
 
 def _describe(hint: Any) -> str:

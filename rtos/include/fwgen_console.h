@@ -25,8 +25,8 @@ void fwgen_print_decimal(uint32_t value);
 void fwgen_print_hex(uint32_t value); /* 0x and eight digits */
 void fwgen_print_signed(int32_t value);
 
-/* Prints one whole line, whatever the level: the text and a line end, under the lock. Does
- * nothing before fwgen_console_open(). Task context.
+/* Prints one whole line, whatever the level: the text and a line end, under
+ * the lock. Does nothing before fwgen_console_open(). Task context.
  *
  * Example:
  *     fwgen_log("camera: started");

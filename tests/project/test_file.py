@@ -77,6 +77,23 @@ def test_the_least_that_can_be_said(folder: Path) -> None:
     assert project.options == BuildOptions()
 
 
+def test_several_models(folder: Path) -> None:
+    (folder / "models" / "b.nvdla").write_text("")
+    (folder / "fwgen.toml").write_text(
+        """\
+board = "mps3-an547-dual"
+model = [{ file = "models/b.nvdla" }, { file = "models/a.nvdla", accelerator = "dla1" }]
+build = { exclusive = [["a", "b"]], queue_length = 3, pipeline = 2 }
+"""
+    )
+    project = read_project(folder)
+    assert [path.name for path in project.models] == ["b.nvdla", "a.nvdla"]
+    options = project.options
+    assert options.accelerators == (("a", "dla1"),)
+    assert options.exclusive == (("a", "b"),)
+    assert (options.queue_length, options.pipeline_depth) == (3, 2)
+
+
 def test_what_was_built_is_no_source(folder: Path) -> None:
     (folder / "fwgen.toml").write_text(GOOD.replace('"src/*.c"', '"**/*.c"'))
     app = read_project(folder).options.app
@@ -111,6 +128,9 @@ def test_what_was_built_is_no_source(folder: Path) -> None:
         ("task_priority = 4", "task_priority = 99999999999999", 14, "task_priority"),
         ("task_priority = 4", 'idle = "sleep"', 14, "not known for 'build.idle'"),
         ("test = true", "test = 1", 13, "build.test"),
+        ("test = true", 'exclusive = [["a", "b"]]', 13, "there is no model 'b'"),
+        ("test = true", 'exclusive = ["a"]', 13, "build.exclusive"),
+        ("test = true", "pipeline = 3", 13, "build.pipeline"),
         ("[build]", "[build", 12, "not valid TOML"),
     ],
 )
