@@ -34,6 +34,11 @@ INDIRECT_CALLS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"shell/.*", ("commands",)),
     (r"exec/executor\.o:.*", ("fwgen_kernels",)),
     (r"exec/.*:fwgen_accel\d_IRQHandler", (r"fwgen_\w+_driver@2",)),
+    (
+        r"exec/accel\.o:(first_ready|choose_ready|fwgen_engine_(claim|next)|end_job|withdraw)",
+        ("task_hooks", "place_last()"),
+    ),
+    (r"exec/accel\.o:(submit|fwgen_accel_submit\w*)", ("place_last()", "fair_policy")),
     (r"exec/accel\.o:.*", (r"fwgen_\w+_driver", "fair_policy", "task_hooks", "place_last()")),
     (r"exec/.*", (r"fwgen_\w+_driver",)),
 )
@@ -350,11 +355,16 @@ def stack_report(
         found = bound(functions, address)
         handler_bounds.append(StackBound(found.entry, found.bytes + EXCEPTION_FRAME, found.path))
     # Fault handlers end the program and the rest may nest once each.
-    nested = sum(b.bytes for b in handler_bounds if not b.entry.endswith(_FAULTS))
-    fault = max((b.bytes for b in handler_bounds if b.entry.endswith(_FAULTS)), default=0)
+    nested = sum(b.bytes for b in handler_bounds if not _is_fault(b))
+    fault = max((b.bytes for b in handler_bounds if _is_fault(b)), default=0)
     return StackReport(
         tuple(task_bounds), tuple(handler_bounds), max(reset, nested + fault), tuple(unresolved)
     )
+
+
+def _is_fault(handler: StackBound) -> bool:
+    """Whether a handler ends the program, by itself or through a trampoline."""
+    return any(name.endswith(_FAULTS) for name in handler.path[:2])
 
 
 def _close_final(functions: Mapping[int, Function], by_name: Mapping[str, int]) -> None:

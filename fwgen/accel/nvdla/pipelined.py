@@ -133,7 +133,7 @@ class _Writer:
             case EventKind.TABLES:
                 return self._tables(parts.layers)
             case EventKind.START:
-                return self._start(parts.layers, self._chosen[event.step, event.following])
+                return self._start(self._chosen[event.step, event.following])
             case EventKind.WAIT:
                 chosen = self._chosen[event.step, False]
                 numbers = tuple(layer.number for layer in parts.layers)
@@ -159,6 +159,10 @@ class _Writer:
                 if event.following
                 else (layer.stored)
             )
+        # The buffer is flushed once, after reset, so it does not matter how long before
+        # the start this is made sure of.
+        if any(layer.operation.type is OpType.CONV for layer in layers):
+            out.append(FLUSH_DONE)
         self._chosen[event.step, event.following] = _Chosen(tuple(pointers), tuple(enables), mask)
         if not event.following:
             for layer in layers:
@@ -178,15 +182,12 @@ class _Writer:
                 out += [*self.mark(layer.number), *layer.tables]
         return out
 
-    def _start(self, layers: Sequence[Layer], chosen: _Chosen) -> list[Command]:
-        out = self.mark(layers[-1].number)
-        for layer, pointers, enables in reversed(
-            list(zip(layers, chosen.pointers, chosen.enables, strict=True))
-        ):
-            out += pointers
-            if layer.operation.type is OpType.CONV:
-                out.append(FLUSH_DONE)
-            out += enables
+    @staticmethod
+    def _start(chosen: _Chosen) -> list[Command]:
+        # Without a Mark: this is all that a unit waits for.
+        out: list[Command] = []
+        for pointers, enables in reversed(list(zip(chosen.pointers, chosen.enables, strict=True))):
+            out += [*pointers, *enables]
         return out
 
     def end(self) -> End:
