@@ -16,6 +16,7 @@ import pytest
 import fwgen.build.project as project
 from fwgen.board.profile import load_board
 from fwgen.board.types import Board
+from fwgen.build.application import Application
 from fwgen.build.firmware import build, plan_options, up_to_date
 from fwgen.build.freertos import Kernel
 from fwgen.build.options import BuildKind, BuildOptions
@@ -141,11 +142,14 @@ def plant(monkeypatch: pytest.MonkeyPatch, before: str, inside: str) -> None:
     """Put code into the application's main()."""
     real = project.project_files
 
-    def with_plant(context: ProjectContext, kernel: Kernel) -> dict[str, bytes]:
-        files = real(context, kernel)
+    def with_plant(
+        context: ProjectContext, kernel: Kernel, app: Application | None = None
+    ) -> dict[str, bytes]:
+        files = real(context, kernel, app)
         text = files["rtos/app/main.c"].decode()
-        assert "int main(void)\n{\n" in text
-        text = text.replace("int main(void)\n{\n", f"{before}\nint main(void)\n{{\n{inside}\n")
+        head = "__attribute__((weak)) int main(void)\n{\n"
+        assert head in text
+        text = text.replace(head, f"{before}\n{head}{inside}\n")
         files["rtos/app/main.c"] = text.encode()
         return files
 
