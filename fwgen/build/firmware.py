@@ -20,12 +20,26 @@ if TYPE_CHECKING:
     from fwgen.plan.planner import PlanOptions
     from fwgen.program.program import Program
 
+# Somewhat less than the runtime takes on a Cortex-M3. The plan keeps as much free on
+# a small board; whether the image really fits, the linker says to the byte.
+_LEAST_TEXT = 8 * 1024
+_LINK_TEXT = 4 * 1024
+_LEAST_VARIABLES = 1024
+_LINK_VARIABLES = 6 * 1024
+
 
 def plan_options(options: BuildOptions) -> PlanOptions:
     """What the planner must know of a build's options."""
     from fwgen.plan.planner import LINE, PlanOptions
 
-    return PlanOptions(guard=LINE if options.with_canaries else 0)
+    stacks = 4 * options.stack_words + options.main_stack_bytes
+    if options.link:
+        stacks += 4 * options.link_stack_words
+    return PlanOptions(
+        guard=LINE if options.with_canaries else 0,
+        least_text=_LEAST_TEXT + (_LINK_TEXT if options.link else 0),
+        least_reserve=stacks + _LEAST_VARIABLES + (_LINK_VARIABLES if options.link else 0),
+    )
 
 
 def build(

@@ -255,6 +255,27 @@ def test_variables_keep_their_reserve() -> None:
     assert layout.placements[0].region == "psram"
 
 
+def test_small_regions_keep_a_smaller_reserve() -> None:
+    """What a small microcontroller has is not spent on room for a program that is not there."""
+    board = make_board(
+        ram("rom", 0, 32 << 10, "code", "constants", "dma"),
+        ram("ram", 0x20000000, 48 << 10, "data", "tensors", "dma", load="rom"),
+    )
+    options = PlanOptions(least_text=10 << 10, least_reserve=20 << 10)
+
+    def planned(constant: int, tensor: int) -> Layout:
+        buffers = [make_buffer(0, constant, Role.CONSTANT), make_buffer(1, tensor, Role.INPUT)]
+        return plan(make_program(buffers), board, options)
+
+    constant, tensor = (22 << 10) - 256, 28 << 10
+    assert planned(constant, tensor).address(1) == 0x20000000 + (20 << 10)
+    with pytest.raises(FitError, match=f"64 more than 'rom' \\({constant} bytes free of 32768"):
+        planned(constant + 1, tensor)
+    with pytest.raises(FitError, match=f"'ram' has {tensor} of 49152 bytes free") as info:
+        planned(constant, tensor + 1)
+    assert f"{20 << 10} bytes of 'ram' are kept for variables and stacks." in info.value.hints
+
+
 def test_constants_too_large() -> None:
     board = load_board("mps2-an385")
     needed = 5 << 20
