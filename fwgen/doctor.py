@@ -44,6 +44,8 @@ class Finding:
 
 def examine() -> tuple[Finding, ...]:
     """Look for every piece. Nothing is changed, fetched or built."""
+    from fwgen.machine.emulator_build import compiler_names
+
     return (
         _python(),
         _toolchain(),
@@ -52,7 +54,7 @@ def examine() -> tuple[Finding, ...]:
         _program(
             "host C compiler",
             "builds the emulator",
-            (os.environ.get("CC") or "cc", "gcc", "clang"),
+            compiler_names(),
             "apt-get install gcc",
         ),
         _program("cmake", "builds the emulator", ("cmake",), "apt-get install cmake make"),

@@ -99,9 +99,13 @@ def _complete(folder: Path) -> bool:
     return (folder / MODEL_LIBRARY).is_file() and (folder / QEMU_MODULE).is_file()
 
 
+def compiler_names() -> tuple[str, ...]:
+    """Names of the C compiler for this computer, in the order in which they are tried."""
+    return (os.environ.get("CC") or "gcc", "cc", "clang")
+
+
 def _compiler() -> str:
-    wanted = os.environ.get("CC") or "gcc"
-    for name in (wanted, "cc"):
+    for name in compiler_names():
         found = shutil.which(name)
         if found is not None:
             return found
