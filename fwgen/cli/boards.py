@@ -78,8 +78,9 @@ def show(name: str) -> None:
 @boards.command(context_settings=settings.CONTEXT)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write it to a file.")
 @settings.common_options
+@settings.json_option
 def schema(output: Path | None) -> None:
-    """Print the JSON Schema of a board profile."""
+    """Print the JSON Schema of a board profile. It is JSON with and without --json."""
     from fwgen.board.schema import json_schema_text
 
     text = json_schema_text()

@@ -48,3 +48,5 @@ def test_schema_is_json_schema(capsys: pytest.CaptureFixture[str]) -> None:
     schema = json.loads(capsys.readouterr().out)
     assert "cpu" in json.dumps(schema)
     assert "$schema" in schema
+    assert run(["boards", "schema", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == schema
