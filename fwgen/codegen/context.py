@@ -93,10 +93,11 @@ class UartText:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """One external interrupt of the vector table."""
+    """One external interrupt of the vector table; a free one is the application's."""
 
     number: int
     handler: str
+    is_free: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -460,7 +461,11 @@ def _vectors(board: Board, options: BuildOptions) -> tuple[Vector, ...]:
             )
         handlers[irq] = f"fwgen_accel{index}_IRQHandler"
     return tuple(
-        Vector(number, handlers.get(number, "fwgen_default_IRQHandler"))
+        Vector(
+            number,
+            handlers.get(number, f"fwgen_irq{number}_IRQHandler"),
+            number not in handlers,
+        )
         for number in range(board.cpu.external_irqs)
     )
 
