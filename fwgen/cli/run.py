@@ -47,8 +47,9 @@ def _icount(context: click.Context, option: click.Parameter, value: str | None) 
     metavar="NAME=FILE",
     multiple=True,
     callback=_files,
-    help="Input: .npy in NCHW order, an image, or the bytes as in memory. NAME is the "
-    "tensor's name or its number. Inputs that are not given are zero.",
+    help="Input: .npy in NCHW order, an 8-bit image of the tensor's size and channels, or the "
+    "bytes as in memory. NAME is the tensor's name or its number. Inputs that are not given "
+    "are zero.",
 )
 @click.option(
     "-e",
@@ -160,7 +161,10 @@ def run(
         timeout_ms=timeout_ms,
     )
     if gdb is not None:
-        note(f"waiting for a debugger: gdb-multiarch {folder.elf} -ex 'target remote :1234'")
+        note(
+            f"waiting for a debugger: gdb-multiarch {folder.elf} "
+            f"-ex 'target remote {_gdb_target(gdb)}'"
+        )
     else:
         progress(f"booting {folder.elf} on {folder.board.name}")
     if until is not None or not folder.has_link:
@@ -184,6 +188,13 @@ def run(
     if report.exit_code not in (0, 1):
         raise UsageError(f"the emulator ended with the unexpected code {report.exit_code}")
     return int(ExitCode.OK if report.passed else ExitCode.TASK_FAILED)
+
+
+def _gdb_target(address: str) -> str:
+    """What the debugger calls a -gdb address of QEMU: "tcp::1234" is ":1234"."""
+    kind, separator, rest = address.partition(":")
+    place = rest if separator and kind in ("tcp", "unix") else address
+    return place.partition(",")[0]
 
 
 def _watch(folder: BuildFolder, options: RunOptions, until: str | None) -> int:

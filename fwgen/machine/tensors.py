@@ -90,13 +90,13 @@ def pack(array: Array, tensor: TensorLike) -> bytes:
     wanted = np.dtype(tensor.dtype)
     if array.dtype != wanted:
         raise UsageError(
-            f"input '{tensor.name}' has elements of type {array.dtype}",
+            f"the data for tensor '{tensor.name}' has elements of type {array.dtype}",
             expected=wanted.name,
             hints=("Quantise the data first; fwgen does not guess scale and zero point.",),
         )
     if array.shape not in (tensor.shape, tensor.shape[1:]):
         raise UsageError(
-            f"input '{tensor.name}' has shape {_words(array.shape)}",
+            f"the data for tensor '{tensor.name}' has shape {_words(array.shape)}",
             expected=f"{_words(tensor.shape)} (N, C, H, W)",
         )
     offsets = _checked_offsets(tensor)
@@ -134,11 +134,16 @@ def load(path: Path, tensor: TensorLike) -> bytes:
         UsageError: no such file, or a wrong type, shape or size.
     """
     if not path.is_file():
-        raise UsageError(f"no such file for tensor '{tensor.name}'", where=str(path))
+        problem = "a directory is no file" if path.is_dir() else "no such file"
+        raise UsageError(
+            f"{problem} for tensor '{tensor.name}'",
+            where=str(path),
+            expected=_wanted_files(tensor),
+        )
     suffix = path.suffix.lower()
     try:
         if suffix == ".npy":
-            return pack(_load_npy(path), tensor)
+            return pack(_load_npy(path, tensor), tensor)
         if suffix in IMAGE_SUFFIXES:
             return pack(_load_image(path, tensor), tensor)
     except UsageError as error:
@@ -149,29 +154,51 @@ def load(path: Path, tensor: TensorLike) -> bytes:
         size = path.stat().st_size
         data = path.read_bytes() if size == tensor.size else b""
     except OSError as error:
-        raise UsageError(f"cannot read: {error.strerror}", where=str(path)) from None
+        raise UsageError(
+            f"cannot read the data for tensor '{tensor.name}': {error.strerror}", where=str(path)
+        ) from None
     if size != tensor.size:
         raise UsageError(
             f"{size} bytes for tensor '{tensor.name}'",
             where=str(path),
-            expected=f"{tensor.size} bytes, {tensor.layout} in memory order, or a .npy file of "
-            f"shape {_words(tensor.shape)} and type {tensor.dtype}",
+            expected=_wanted_files(tensor),
         )
     return data
 
 
-def _load_npy(path: Path) -> Array:
+def _wanted_files(tensor: TensorLike) -> str:
+    return (
+        f"{tensor.size} bytes, {tensor.layout} in memory order, or a .npy file of "
+        f"shape {_words(tensor.shape)} and type {tensor.dtype}"
+    )
+
+
+def _load_npy(path: Path, tensor: TensorLike) -> Array:
     try:
-        array = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise UsageError(f"not a .npy file: {error}") from None
-    if not isinstance(array, np.ndarray):
-        raise UsageError("not a .npy file of one array")
-    return array
+        with path.open("rb") as file:
+            start = file.read(6)
+            if start[:2] == b"PK":
+                raise ValueError("it is an archive of arrays")
+            if start != b"\x93NUMPY":
+                raise ValueError("it does not begin like one")
+            file.seek(0)
+            array: Array = np.lib.format.read_array(file, allow_pickle=False)
+            return array
+    except (OSError, ValueError, EOFError, OverflowError, MemoryError) as error:
+        # NumPy's text on pickled objects speaks of its own argument.
+        reason = "it holds Python objects" if "allow_pickle" in str(error) else str(error)
+        raise UsageError(
+            f"the data for tensor '{tensor.name}' is no usable .npy file: {reason}",
+            expected=f"a .npy file of shape {_words(tensor.shape)} and type {tensor.dtype}",
+        ) from None
 
 
 def _load_image(path: Path, tensor: TensorLike) -> Array:
-    """An 8-bit image in the tensor's shape; grey for one channel, RGB for 3, RGBA for 4."""
+    """An 8-bit image in the tensor's shape; L (grey) for one channel, RGB for 3, RGBA for 4.
+
+    The file must have that format: which weights make grey of colours, or what an alpha
+    channel would be, is not for us to choose. Colours in a palette are expanded.
+    """
     try:
         from PIL import Image, UnidentifiedImageError
     except ImportError:
@@ -190,13 +217,23 @@ def _load_image(path: Path, tensor: TensorLike) -> Array:
         with Image.open(path) as image:
             if image.size != (width, height):
                 raise UsageError(
-                    f"the image has {image.width}x{image.height} pixels",
-                    expected=f"{width}x{height} for tensor '{tensor.name}'",
+                    f"the image for tensor '{tensor.name}' has {image.width}x{image.height} pixels",
+                    expected=f"{width}x{height}",
                     hints=("Scale it first; fwgen does not choose a filter for you.",),
+                )
+            palette = image.mode == "P" and "transparency" not in image.info
+            if image.mode != mode and not (palette and mode == "RGB"):
+                raise UsageError(
+                    f"the image for tensor '{tensor.name}' has the pixel format {image.mode}",
+                    expected=f"{mode}, for {channels} channel{'s'[: channels > 1]} of 8 bits",
+                    hints=("Convert it first; fwgen neither mixes nor invents channels.",),
                 )
             pixels = np.asarray(image.convert(mode), np.uint8)
     except (UnidentifiedImageError, OSError, Image.DecompressionBombError) as error:
-        raise UsageError(f"not a readable image: {error}") from None
+        raise UsageError(
+            f"the data for tensor '{tensor.name}' is no readable image: {error}",
+            expected=f"{width}x{height} pixels of format {mode}",
+        ) from None
     pixels = pixels.reshape(height, width, channels).transpose(2, 0, 1)
     # Image pixels are unsigned in hardware; "int8" only names their width.
     return np.ascontiguousarray(pixels).view(np.dtype(tensor.dtype))

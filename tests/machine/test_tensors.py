@@ -123,8 +123,16 @@ def test_load_refuses(tmp_path: Path) -> None:
             tensors.load(tmp_path / name, Tensor())
         assert caught.value.where == str(tmp_path / name)
     np.save(tmp_path / "pickle.npy", np.array([{}], dtype=object))
-    with pytest.raises(UsageError, match=r"not a \.npy file"):
+    with pytest.raises(UsageError, match=r"'data' is no usable \.npy file: it holds Python"):
         tensors.load(tmp_path / "pickle.npy", Tensor())
+    huge = b"{'descr': '|i1', 'fortran_order': False, 'shape': (1 << 60,), }\n".replace(
+        b"1 << 60", b"%d" % (1 << 60)
+    )
+    (tmp_path / "huge.npy").write_bytes(b"\x93NUMPY\1\0" + bytes((len(huge), 0)) + huge)
+    with pytest.raises(UsageError, match="'data' is no usable"):
+        tensors.load(tmp_path / "huge.npy", Tensor())
+    with pytest.raises(UsageError, match="a directory is no file for tensor 'data'"):
+        tensors.load(tmp_path, Tensor())
     with pytest.raises(UsageError, match="no such file"):
         tensors.load(tmp_path / "missing.bin", Tensor())
 
@@ -145,6 +153,30 @@ def test_load_image(tmp_path: Path) -> None:
     wide = replace(tensor, shape=(1, 2, 2, 6))
     with pytest.raises(UsageError, match="cannot take"):
         tensors.load(tmp_path / "a.png", wide)
+
+
+@pytest.mark.parametrize(
+    ("mode", "channels", "good"),
+    [("L", 1, True), ("RGB", 3, True), ("RGBA", 4, True), ("P", 3, True)]
+    + [("RGB", 1, False), ("RGBA", 3, False), ("RGB", 4, False), ("L", 3, False)]
+    + [("P", 1, False), ("LA", 1, False), ("CMYK", 4, False), ("1", 1, False), ("I;16", 1, False)],
+)
+def test_channels_are_not_coerced(mode: str, channels: int, good: bool, tmp_path: Path) -> None:
+    from PIL import Image
+
+    line = 4 * channels
+    tensor = Tensor(
+        "picture", (1, channels, 2, 4), "uint8", "NHWC", channels, (1, line, 0), 2 * line
+    )
+    path = tmp_path / "a.tif"
+    Image.new(mode, (4, 2)).save(path)
+    if good:
+        assert tensors.load(path, tensor) == bytes(2 * line)
+        return
+    with pytest.raises(UsageError, match=f"'picture' has the pixel format {mode}") as caught:
+        tensors.load(path, tensor)
+    assert "of 8 bits" in (caught.value.expected or "")
+    assert caught.value.where == str(path)
 
 
 def test_resolve() -> None:
