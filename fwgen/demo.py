@@ -94,7 +94,7 @@ def run_demo(
         )
     progress(f"building the digits model for {board.name} in {directory}")
     result = build_model(network.MODEL_FILE, board, directory, BuildOptions(), progress)
-    folder = open_build(result.directory)
+    folder = open_build(result.directory, board_name)
 
     progress("computing the reference")
     layers = network.load_layers()

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from fwgen.board.profile import load_board
+from fwgen.board.profile import list_boards, load_board
 from fwgen.board.types import Board
 from fwgen.errors import RunTimeout, TaskError, UsageError
 from fwgen.machine import tensors
@@ -25,6 +25,7 @@ from fwgen.machine.monitor import monitor
 from fwgen.machine.session import QemuSession
 
 ELF_NAME = "firmware.elf"
+_ELF_MAGIC = b"\x7fELF"
 INFO_NAME = "build_info.json"
 
 
@@ -124,8 +125,14 @@ def open_build(path: Path, board: str | None = None) -> BuildFolder:
         info = json.loads(file.read_text(encoding="utf-8"))
         name = info["board"]
         build_id = info.get("build_id")
-        has_link = info.get("options", {}).get("link", True) is not False
-        if not isinstance(name, str) or not isinstance(build_id, str | None):
+        options = info.get("options", {})
+        has_link = options.get("link", True) is not False
+        irq = options.get("irq")
+        if not (
+            isinstance(name, str)
+            and isinstance(build_id, str | None)
+            and isinstance(irq, int | None)
+        ):
             raise TypeError
     except FileNotFoundError:
         raise UsageError(
@@ -135,11 +142,32 @@ def open_build(path: Path, board: str | None = None) -> BuildFolder:
         raise UsageError(
             "the build's description is damaged", where=str(file), hints=hints
         ) from None
-    if not (path / ELF_NAME).is_file():
+    image = path / ELF_NAME
+    if not image.is_file():
         raise UsageError(
             "the build folder has no image", where=str(path), expected=ELF_NAME, hints=hints
         )
-    return BuildFolder(path, load_board(board if board is not None else name), build_id, has_link)
+    with image.open("rb") as start:
+        if start.read(len(_ELF_MAGIC)) != _ELF_MAGIC:
+            raise UsageError(
+                "the image is damaged", where=str(image), expected="an ELF file", hints=hints
+            )
+    return BuildFolder(path, _board_of(name, board, irq), build_id, has_link)
+
+
+def _board_of(built_for: str, wanted: str | None, irq: int | None) -> Board:
+    """The board of a build, with the interrupt number that the build chose."""
+    if wanted is None and built_for not in list_boards():
+        raise UsageError(
+            f"the firmware is built for the board '{built_for}', which is not installed",
+            expected="--board with the path of its profile",
+            hints=("Or put the profile's folder into FWGEN_BOARDS.",),
+        )
+    board = load_board(wanted if wanted is not None else built_for)
+    if irq is None or not board.accelerators:
+        return board
+    first, *others = board.accelerators
+    return replace(board, accelerators=(replace(first, irq=irq), *others))
 
 
 def build_folder(path: Path, board: str | None = None) -> Path:

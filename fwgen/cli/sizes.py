@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fwgen.cli.output import print_line, print_table, size_text
+from fwgen.errors import UsageError
 
 
 def print_sizes(report: dict[str, Any]) -> None:
@@ -12,7 +13,19 @@ def print_sizes(report: dict[str, Any]) -> None:
 
     Args:
         report: as `BuildResult.size()` returns it.
+
+    Raises:
+        UsageError: the report is damaged.
     """
+    try:
+        _print_sizes(report)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise UsageError(
+            "size.json is damaged", hints=("Build again: fwgen build writes a new one.",)
+        ) from None
+
+
+def _print_sizes(report: dict[str, Any]) -> None:
     print_table(
         ("REGION", "BASE", "SIZE", "USED", "%"),
         [

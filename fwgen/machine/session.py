@@ -399,6 +399,16 @@ class QemuSession:
                 where=str(self.qemu.path),
                 hints=("docs/emulator.md lists the options and faults.",),
             )
+        lockup = [line for line in self.process.output() if "Lockup" in line]
+        if lockup:
+            return TaskError(
+                self._with_tail("the CPU locked up: a fault while it handled a fault"),
+                where=str(self.elf),
+                hints=(
+                    "R15 above is where; is the image built for this board, and whole?",
+                    "Run again with --gdb and step from the start.",
+                ),
+            )
         how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
         output = self.process.output()
         if any("API version" in line and "plugin" in line.lower() for line in output):
