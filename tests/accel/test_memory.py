@@ -11,11 +11,11 @@ from nvdla_execution import Target
 
 from fwgen.accel import family
 from fwgen.accel.nvdla.access import MAX_RUNS, BadStride, cube_runs
+from fwgen.accel.nvdla.builder import LoadableBuilder
 from fwgen.accel.nvdla.configurations import CONFIGURATIONS
 from fwgen.accel.nvdla.intervals import IntervalMap
 from fwgen.errors import ModelError
 from fwgen.model.nvdla.assemble import graph
-from fwgen.model.nvdla.builder import LoadableBuilder
 from fwgen.model.nvdla.descriptors import CubeType, Edge, OpType
 from fwgen.model.nvdla.loadable import write_loadable
 from fwgen.model.nvdla.model import NvdlaModel, read_model

@@ -11,9 +11,9 @@ import pytest
 from nvdla_execution import Target
 
 from fwgen.accel import family
+from fwgen.accel.nvdla.builder import LoadableBuilder
 from fwgen.accel.nvdla.configurations import CONFIGURATIONS
 from fwgen.errors import ModelError, UsageError
-from fwgen.model.nvdla.builder import LoadableBuilder
 from fwgen.model.nvdla.descriptors import (
     CdpOp,
     CdpSurface,

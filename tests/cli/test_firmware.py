@@ -220,8 +220,9 @@ def test_monitor_shows_the_console(build: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["demo", "--images", "20", "--output", str(tmp_path / "demo")]
+@pytest.mark.parametrize("board", ["mps2-an385", "mps2-an386", "mps2-an500", "mps3-an547"])
+def test_demo(board: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["demo", "--board", board, "--images", "20", "--output", str(tmp_path / "demo")]
     assert run([*command, "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["passed"] is True

@@ -9,6 +9,11 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from nvdla_execution import Target
+
+from fwgen.accel import family
+from fwgen.model.nvdla.model import read_model
+from fwgen.model.nvdla.packing import pack_feature, unpack_feature
 
 DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits"
 FILES = ("digits.npz", "tests.npz", "digits.nvdla")
@@ -18,10 +23,11 @@ FILES = ("digits.npz", "tests.npz", "digits.nvdla")
 def example(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
     """The example's modules; it is a folder of scripts, not a package."""
     monkeypatch.syspath_prepend(str(DIGITS))
+    import loadable
     import network
     import reference
 
-    return {"network": network, "reference": reference}
+    return {"network": network, "reference": reference, "loadable": loadable}
 
 
 def test_accuracy_of_the_stored_network(example: dict[str, ModuleType]) -> None:
@@ -64,6 +70,23 @@ def test_rounding_is_to_nearest_ties_away(
     example: dict[str, ModuleType], value: int, shift: int, expected: int
 ) -> None:
     assert example["reference"].shift_right(np.array([value]), shift)[0] == expected
+
+
+def test_the_file_is_what_the_script_writes(example: dict[str, ModuleType]) -> None:
+    layers = example["network"].load_layers()
+    assert example["loadable"].digits_loadable(layers) == (DIGITS / "digits.nvdla").read_bytes()
+
+
+def test_the_file_on_the_reference_accelerator(example: dict[str, ModuleType]) -> None:
+    """Reader and lowering against the example's own arithmetic, without firmware."""
+    model = read_model((DIGITS / "digits.nvdla").read_bytes(), "digits.nvdla", "digits")
+    target = Target(family("nvdla").lower(model, "nv_small"))
+    layers = example["network"].load_layers()
+    images, _ = example["network"].load_tests()
+    for image in images[:3]:
+        (out,) = target.run([pack_feature(image, 8)])
+        expected = example["reference"].infer(image, layers)
+        assert unpack_feature(out, (10, 1, 1), 8).reshape(-1).tolist() == expected.tolist()
 
 
 def test_results_are_small() -> None:

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from nvdla_execution import Target
 
 from fwgen.accel import family
+from fwgen.accel.nvdla.builder import BuiltTensor, LoadableBuilder
 from fwgen.accel.nvdla.configurations import CONFIGURATIONS
-from fwgen.model.nvdla.builder import BuiltTensor, LoadableBuilder
 from fwgen.model.nvdla.loadable import read_loadable, write_loadable
 from fwgen.model.nvdla.model import read_model
 from fwgen.model.nvdla.packing import pack_feature, pack_pixels, unpack_feature
