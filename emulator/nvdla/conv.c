@@ -441,15 +441,11 @@ static bool run_group(struct conv *conv, struct nvdla_sdp *sdp,
         strip->row_count = rest < rows_at_once ? rest : rows_at_once;
         compute_strip(conv, strip, blocks);
         for (uint32_t surface = 0; surface < surfaces; surface++) {
-            for (uint32_t row = 0; row < strip->row_count; row++) {
-                const int32_t *line = strip->sums +
-                                      (size_t)row * strip->pitch * CONV_GROUP +
-                                      (size_t)surface * atom;
-
-                if (!nvdla_sdp_line(sdp, first / atom + surface, y + row, line,
-                                    CONV_GROUP)) {
-                    return false;
-                }
+            if (!nvdla_sdp_lines(
+                    sdp, first / atom + surface, y, strip->row_count,
+                    strip->sums + (size_t)surface * atom, CONV_GROUP,
+                    (size_t)strip->pitch * CONV_GROUP)) {
+                return false;
             }
         }
     }

@@ -110,91 +110,91 @@ bool conv_weights_open(struct conv *conv)
     return conv->stage != NULL && conv->packed != NULL;
 }
 
-/* Consecutive channels of some kernels in memory. */
-struct piece {
-    const uint8_t *from; /* of the first kernel */
-    size_t step;         /* to the next kernel's */
-    uint32_t channels;
-};
-
-/* Kernels from `kernel` on, which share a group of atomic_k. */
-static struct piece find_piece(const struct conv *conv, uint32_t kernel,
-                               uint32_t row, uint32_t column, uint32_t channel)
+/* `channels` bytes of some kernels, which lie `step` apart. */
+static inline void copy_rows(uint8_t *to, size_t to_step, const uint8_t *from,
+                             size_t step, uint32_t channels, uint32_t kernels)
 {
-    const struct nvdla_config *config = conv->job->config;
-    uint32_t first = kernel / config->atomic_k * config->atomic_k;
-    uint32_t left = conv->kernel_count - first;
-    size_t members = left < config->atomic_k ? left : config->atomic_k;
-    size_t area = (size_t)conv->rows * conv->columns;
-    const uint8_t *group = conv->stored + first * area * conv->deep;
-
-    if (conv->merge != 0) {
-        size_t merged = (size_t)1 << conv->merge;
-        size_t top = row / merged * merged;
-        size_t here = conv->rows - top < merged ? conv->rows - top : merged;
-        size_t step = here * conv->deep;
-
-        return (struct piece){group + top * conv->deep * members +
-                                  (kernel - first) * step +
-                                  (row - top) * conv->deep + channel,
-                              step, conv->deep - channel};
+    for (uint32_t k = 0; k < kernels; k++, from += step, to += to_step) {
+        memcpy(to, from, channels);
     }
-
-    uint32_t block = channel / config->atomic_c * config->atomic_c;
-    uint32_t rest = conv->deep - block;
-    uint32_t wide = rest < config->atomic_c ? rest : config->atomic_c;
-
-    return (struct piece){
-        group + block * area * members +
-            ((size_t)row * conv->columns + column) * members * wide +
-            (kernel - first) * (size_t)wide + (channel - block),
-        wide, wide - (channel - block)};
 }
 
-static void copy_piece(const struct piece *piece, uint8_t *to, size_t to_step,
-                       uint32_t kernels)
+static void copy_piece(uint8_t *to, size_t to_step, const uint8_t *from,
+                       size_t step, uint32_t channels, uint32_t kernels)
 {
-    const uint8_t *from = piece->from;
-
     /* The common sizes as moves of a register. */
-    for (uint32_t k = 0; k < kernels; k++, from += piece->step, to += to_step) {
-        if (piece->channels == 8u) {
-            memcpy(to, from, 8);
-        } else if (piece->channels == 32u) {
-            memcpy(to, from, 32);
-        } else if (piece->channels == 64u) {
-            memcpy(to, from, 64);
-        } else {
-            memcpy(to, from, piece->channels);
-        }
+    if (channels == 8u) {
+        copy_rows(to, to_step, from, step, 8u, kernels);
+    } else if (channels == 32u) {
+        copy_rows(to, to_step, from, step, 32u, kernels);
+    } else if (channels == 64u) {
+        copy_rows(to, to_step, from, step, 64u, kernels);
+    } else {
+        copy_rows(to, to_step, from, step, channels, kernels);
     }
 }
 
-/* Element number of (row, column, channel 0) in the order of the runs. */
-static size_t element_of(const struct conv *conv, uint32_t row, uint32_t column)
+/* Kernels of the group of atomic_k that `kernel` is in. */
+static uint32_t members_of(const struct conv *conv, uint32_t kernel)
 {
-    size_t whole = run_elements(conv);
+    uint32_t atomic_k = conv->job->config->atomic_k;
+    uint32_t left = conv->kernel_count - kernel / atomic_k * atomic_k;
 
-    if (!columns_join(conv)) {
-        return ((size_t)row * conv->columns + column) * whole;
-    }
-    return row * whole + (size_t)column * conv->pixel_elements;
+    return left < atomic_k ? left : atomic_k;
 }
 
-/* Some kernels' weights into their rows of the stage, in the runs' order. */
+/* What stage_kernels() does with Y_EXTENSION, where columns are 1. */
+static void stage_merged(const struct conv *conv, const uint8_t *group,
+                         uint32_t members, uint32_t skip, uint32_t count,
+                         uint8_t *stage)
+{
+    uint32_t merged = 1u << conv->merge;
+    size_t row_step = run_elements(conv);
+
+    for (uint32_t row = 0; row < conv->rows; row++) {
+        uint32_t top = row / merged * merged;
+        uint32_t here = conv->rows - top < merged ? conv->rows - top : merged;
+        size_t step = (size_t)here * conv->deep;
+
+        copy_piece(stage + row * row_step, conv->stage_bytes,
+                   group + (size_t)top * conv->deep * members + skip * step +
+                       (size_t)(row - top) * conv->deep,
+                   step, conv->deep, count);
+    }
+}
+
+/* `count` kernels from `kernel` on, which share a group of atomic_k, into
+ * their rows of the stage, in the order of the runs. */
 static void stage_kernels(const struct conv *conv, uint32_t kernel,
                           uint32_t count, uint8_t *stage)
 {
-    for (uint32_t row = 0; row < conv->rows; row++) {
-        for (uint32_t column = 0; column < conv->columns; column++) {
-            uint8_t *to = stage + element_of(conv, row, column);
+    const struct nvdla_config *config = conv->job->config;
+    uint32_t skip = kernel % config->atomic_k;
+    uint32_t members = members_of(conv, kernel);
+    size_t area = (size_t)conv->rows * conv->columns;
+    size_t whole = run_elements(conv);
+    bool join = columns_join(conv);
+    size_t column_step = join ? conv->pixel_elements : whole;
+    size_t row_step = join ? whole : whole * conv->columns;
+    const uint8_t *from =
+        conv->stored + (size_t)(kernel - skip) * area * conv->deep;
 
-            for (uint32_t channel = 0; channel < conv->deep;) {
-                struct piece piece =
-                    find_piece(conv, kernel, row, column, channel);
+    if (conv->merge != 0) {
+        stage_merged(conv, from, members, skip, count, stage);
+        return;
+    }
+    for (uint32_t block = 0; block < conv->deep; block += config->atomic_c) {
+        uint32_t rest = conv->deep - block;
+        uint32_t wide = rest < config->atomic_c ? rest : config->atomic_c;
 
-                copy_piece(&piece, to + channel, conv->stage_bytes, count);
-                channel += piece.channels;
+        for (uint32_t row = 0; row < conv->rows; row++) {
+            uint8_t *to = stage + row * row_step + block;
+
+            for (uint32_t column = 0; column < conv->columns; column++) {
+                copy_piece(to, conv->stage_bytes, from + (size_t)skip * wide,
+                           wide, wide, count);
+                to += column_step;
+                from += (size_t)members * wide;
             }
         }
     }

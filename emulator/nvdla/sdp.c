@@ -22,6 +22,9 @@
 #include "scratch.h"
 #include "sdp_fast.h"
 
+/* Bytes of short lines that are written together; cached well. */
+#define LINE_BUFFER ((uint64_t)16384)
+
 struct nvdla_sdp {
     struct nvdla_job *job;
     struct nvdla_cube cube;
@@ -35,7 +38,8 @@ struct nvdla_sdp {
     bool writes; /* false with EQL */
     struct nvdla_port source, target;
     struct nvdla_cube_buffer *to_pdp;
-    int8_t *line; /* width * atom */
+    uint32_t batch; /* lines that the buffer holds */
+    int8_t *line;   /* [batch][width * atom] */
 };
 
 /* Fields of one X stage. */
@@ -321,7 +325,8 @@ static bool open_buffers(struct nvdla_sdp *sdp)
                              "for more elements than are emulated");
         return false;
     }
-    sdp->line = nvdla_scratch_take(job, line);
+    sdp->batch = line < LINE_BUFFER ? (uint32_t)(LINE_BUFFER / line) : 1u;
+    sdp->line = nvdla_scratch_take(job, line * sdp->batch);
     if (sdp->line == NULL) {
         return false;
     }
@@ -455,50 +460,83 @@ static bool chunk(struct nvdla_sdp *sdp, int32_t *values, uint32_t surface,
     return true;
 }
 
-static bool put_line(struct nvdla_sdp *sdp, uint32_t surface, uint32_t y)
+/* One line from the buffer. */
+static bool put_line(struct nvdla_sdp *sdp, uint32_t surface, uint32_t y,
+                     const int8_t *line)
 {
     size_t size = (size_t)sdp->cube.width * sdp->job->config->atom;
 
     if (sdp->to_pdp != NULL) {
         size_t at = ((size_t)surface * sdp->cube.height + y) * size;
 
-        memcpy(sdp->to_pdp->data + at, sdp->line, size);
+        memcpy(sdp->to_pdp->data + at, line, size);
         return true;
     }
     return !sdp->writes ||
            nvdla_dma_write(sdp->job, &sdp->target,
                            (uint64_t)surface * sdp->target.surface +
                                (uint64_t)y * sdp->target.line,
-                           sdp->line, size);
+                           line, size);
 }
 
-/* A whole line at once, where the plan and the host allow it. */
-static bool fast_line(struct nvdla_sdp *sdp, const int32_t *values,
-                      size_t stride)
+/* Lines that lie one after the other in memory, as one access; false when
+ * they do not, or when not all of it is memory: nothing is written then. */
+static bool put_together(struct nvdla_sdp *sdp, uint32_t surface, uint32_t y,
+                         uint32_t count)
 {
-    return sdp->plan.usable && !sdp->plan.per_element &&
-           sdp_fast_line(&sdp->plan, sdp->line, values, stride, sdp->cube.width,
-                         sdp->job->config->atom);
+    const struct nvdla_port *target = &sdp->target;
+    size_t size = (size_t)sdp->cube.width * sdp->job->config->atom;
+    uint64_t address = target->base + (uint64_t)surface * target->surface +
+                       (uint64_t)y * target->line;
+
+    return sdp->to_pdp == NULL && sdp->writes && target->line == size &&
+           sdp->job->host->write(sdp->job->host->opaque, target->space, address,
+                                 sdp->line, size * count);
 }
 
-bool nvdla_sdp_line(struct nvdla_sdp *sdp, uint32_t surface, uint32_t y,
-                    const int32_t *values, size_t stride)
+static bool put_lines(struct nvdla_sdp *sdp, uint32_t surface, uint32_t y,
+                      uint32_t count)
+{
+    size_t size = (size_t)sdp->cube.width * sdp->job->config->atom;
+
+    if (count > 1u && put_together(sdp, surface, y, count)) {
+        return true;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!put_line(sdp, surface, y + i, sdp->line + i * size)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Some lines (a batch at most) into the buffer; false when the host cannot. */
+static bool fast_lines(struct nvdla_sdp *sdp, const int32_t *values,
+                       size_t stride, size_t row_stride, uint32_t count)
+{
+    uint32_t atom = sdp->job->config->atom;
+    uint32_t width = sdp->cube.width;
+
+    if (row_stride == width * stride) {
+        return sdp_fast_line(&sdp->plan, sdp->line, values, stride,
+                             width * count, atom);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!sdp_fast_line(&sdp->plan, sdp->line + (size_t)i * width * atom,
+                           values + i * row_stride, stride, width, atom)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool chunked_line(struct nvdla_sdp *sdp, uint32_t surface, uint32_t y,
+                         const int32_t *values, size_t stride)
 {
     uint32_t atom = sdp->job->config->atom;
     uint32_t step = SDP_CHUNK / atom;
     int32_t piece[SDP_CHUNK];
 
-    if (sdp->plan_surface != (int64_t)surface) {
-        uint32_t pixels = sdp->cube.width < step ? sdp->cube.width : step;
-
-        if (!fetch_operands(sdp, surface, y, 0, pixels)) {
-            return false;
-        }
-        make_plan(sdp, surface);
-    }
-    if (fast_line(sdp, values, stride)) {
-        return put_line(sdp, surface, y);
-    }
     for (uint32_t x = 0; x < sdp->cube.width; x += step) {
         uint32_t left = sdp->cube.width - x;
         uint32_t pixels = left < step ? left : step;
@@ -511,7 +549,50 @@ bool nvdla_sdp_line(struct nvdla_sdp *sdp, uint32_t surface, uint32_t y,
             return false;
         }
     }
-    return put_line(sdp, surface, y);
+    return put_line(sdp, surface, y, sdp->line);
+}
+
+/* Fetches the operands of the surface's first chunk and makes the plan. */
+static bool open_surface(struct nvdla_sdp *sdp, uint32_t surface, uint32_t y)
+{
+    uint32_t step = SDP_CHUNK / sdp->job->config->atom;
+    uint32_t pixels = sdp->cube.width < step ? sdp->cube.width : step;
+
+    if (sdp->plan_surface != (int64_t)surface) {
+        if (!fetch_operands(sdp, surface, y, 0, pixels)) {
+            return false;
+        }
+        make_plan(sdp, surface);
+    }
+    return true;
+}
+
+bool nvdla_sdp_lines(struct nvdla_sdp *sdp, uint32_t surface, uint32_t y,
+                     uint32_t count, const int32_t *values, size_t stride,
+                     size_t row_stride)
+{
+    uint32_t here;
+
+    if (!open_surface(sdp, surface, y)) {
+        return false;
+    }
+    for (uint32_t done = 0; done < count; done += here) {
+        const int32_t *from = values + done * row_stride;
+
+        here = count - done < sdp->batch ? count - done : sdp->batch;
+        if (sdp->plan.usable && !sdp->plan.per_element &&
+            fast_lines(sdp, from, stride, row_stride, here)) {
+            if (!put_lines(sdp, surface, y + done, here)) {
+                return false;
+            }
+        } else {
+            here = 1;
+            if (!chunked_line(sdp, surface, y + done, from, stride)) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 static bool memory_line(struct nvdla_sdp *sdp, uint32_t surface, uint32_t y)
@@ -538,7 +619,7 @@ static bool memory_line(struct nvdla_sdp *sdp, uint32_t surface, uint32_t y)
             return false;
         }
     }
-    return put_line(sdp, surface, y);
+    return put_line(sdp, surface, y, sdp->line);
 }
 
 bool nvdla_sdp_run_memory(struct nvdla_sdp *sdp)

@@ -34,9 +34,11 @@ struct nvdla_cube nvdla_sdp_cube(const struct nvdla_sdp *sdp);
 /* A promise: no value of a line will be larger, nor smaller than minus that. */
 void nvdla_sdp_limit(struct nvdla_sdp *sdp, int64_t magnitude);
 void nvdla_sdp_destroy(struct nvdla_sdp *sdp);
-/* A line of CACC results; channel k of pixel x is values[x * stride + k]. */
-bool nvdla_sdp_line(struct nvdla_sdp *sdp, uint32_t surface, uint32_t y,
-                    const int32_t *values, size_t stride);
+/* `count` lines of CACC results from y on; channel k of pixel x of the i-th is
+ * values[i * row_stride + x * stride + k]. */
+bool nvdla_sdp_lines(struct nvdla_sdp *sdp, uint32_t surface, uint32_t y,
+                     uint32_t count, const int32_t *values, size_t stride,
+                     size_t row_stride);
 /* Reads the whole source cube from memory. */
 bool nvdla_sdp_run_memory(struct nvdla_sdp *sdp);
 
