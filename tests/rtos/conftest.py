@@ -56,6 +56,19 @@ def executor_library(host_build: HostBuild) -> ctypes.CDLL:
     return ctypes.CDLL(str(path))
 
 
+@pytest.fixture(scope="session")
+def pipelined_library(host_build: HostBuild) -> ctypes.CDLL:
+    """The same for a build that pipelines."""
+    path = host_build(
+        "pipelined.so",
+        [HERE / "host/harness.c", RTOS / "exec/executor.c", RTOS / "drivers/nvdla.c"],
+        "-shared",
+        "-fPIC",
+        "-DFWGEN_PIPELINE=2",
+    )
+    return ctypes.CDLL(str(path))
+
+
 # ---- the link, written again from docs/link.md ----
 
 

@@ -150,6 +150,45 @@ bool fwgen_engine_cancelled(const struct fwgen_engine *which)
     return cancelled;
 }
 
+#if FWGEN_PIPELINE > 1
+static uint32_t next_conditions;
+static uint32_t asked;
+
+uint32_t fwgen_engine_next(struct fwgen_engine *which)
+{
+    (void)which;
+    asked++;
+    return next_conditions;
+}
+
+/* What holds of the run, and what will hold when a next run is asked for. */
+void harness_conditions(uint32_t now_holds, uint32_t with_next)
+{
+    engine.conditions = now_holds;
+    next_conditions = with_next;
+    asked = 0;
+}
+
+uint32_t harness_asked(void)
+{
+    return asked;
+}
+
+/* Which of the model's two programs is played. */
+int harness_run_pipelined(const uint32_t *serial, const uint32_t *pipelined,
+                          uint32_t words, bool which)
+{
+    struct fwgen_model model = fwgen_models[0];
+
+    model.program = serial;
+    model.program_words = words;
+    model.pipelined = pipelined;
+    model.pipelined_words = words;
+    engine.pipelined = which;
+    return (int)fwgen_execute(&engine, &model, now, portMAX_DELAY);
+}
+#endif
+
 bool fwgen_board_accel_reset(uint32_t index)
 {
     (void)index;
