@@ -12,13 +12,10 @@ import hashlib
 import os
 import re
 import shutil
-import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from fwgen.build.apt_source import fetch_archive
 from fwgen.cache import cache_directory
 from fwgen.errors import TaskError, UsageError
 
@@ -138,6 +135,11 @@ def inspect_kernel(path: Path, origin: str) -> Kernel:
 
 def _fetch(destination: Path, progress: Callable[[str], None]) -> None:
     """Put the kernel of the Debian source package into the cache."""
+    # Imported on use: every build reads this module's names, nearly none fetches.
+    from tempfile import TemporaryDirectory
+
+    from fwgen.build.apt_source import fetch_archive
+
     destination.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=destination.parent, prefix="freertos-") as name:
         archive = Path(name) / DEBIAN_ARCHIVE
@@ -166,6 +168,8 @@ def _fetch(destination: Path, progress: Callable[[str], None]) -> None:
 
 
 def _unpack(archive: Path, destination: Path) -> None:
+    import tarfile
+
     with tarfile.open(archive, "r:xz") as tar:
         for member in tar:
             _, marker, inside = member.name.partition(DEBIAN_DIRECTORY)
