@@ -136,10 +136,9 @@ static bool place_fairly(struct fwgen_engine *engine, struct fwgen_job *job)
             }
         }
     }
-    while ((other = *link) != NULL &&
-           (other->level > job->level ||
-            (other->level == job->level &&
-             (int8_t)(round - other->round) >= 0))) {
+    while ((other = *link) != NULL && (other->level > job->level ||
+                                       (other->level == job->level &&
+                                        (int8_t)(round - other->round) >= 0))) {
         link = &other->next;
     }
     job->round = (uint8_t)round;

@@ -8,6 +8,7 @@
 #include "task.h"
 
 #include "fwgen_cpu.h"
+#include "fwgen_driver.h"
 
 /* GLB.S_NVDLA_HW_VERSION in the NVDLA register manual. */
 #define GLB_HW_VERSION 0x1000u
@@ -38,6 +39,7 @@ enum fwgen_result nvdla_create(nvdla_handle *handle)
     struct nvdla_instance *found = NULL;
 
     if (handle == NULL) {
+        FWGEN_MISUSE();
         return FWGEN_ERROR_ARGUMENT;
     }
     *handle = NULL;
@@ -72,6 +74,7 @@ enum fwgen_result nvdla_load(nvdla_handle handle,
 
     if (!is_open(handle) || model == NULL ||
         fwgen_accel_device(model->accelerator) != handle->device) {
+        FWGEN_MISUSE();
         return FWGEN_ERROR_ARGUMENT;
     }
     vTaskSuspendAll();
@@ -89,6 +92,7 @@ enum fwgen_result nvdla_submit(nvdla_handle handle, uint32_t timeout_ms)
     enum fwgen_result result = FWGEN_OK;
 
     if (!is_open(handle) || handle->model == NULL) {
+        FWGEN_MISUSE();
         return FWGEN_ERROR_ARGUMENT;
     }
     vTaskSuspendAll();
@@ -123,10 +127,12 @@ enum fwgen_result nvdla_enable_pipeline(nvdla_handle handle,
                                         enum nvdla_pipe_depth depth)
 {
     if (!is_open(handle)) {
+        FWGEN_MISUSE();
         return FWGEN_ERROR_ARGUMENT;
     }
     if (depth != NVDLA_PIPE_DEPTH_1 && depth != NVDLA_PIPE_DEPTH_2 &&
         depth != NVDLA_PIPE_DEPTH_4) {
+        FWGEN_MISUSE();
         return FWGEN_ERROR_ARGUMENT;
     }
     if (depth != NVDLA_PIPE_DEPTH_1 &&
@@ -143,6 +149,7 @@ enum fwgen_result nvdla_get_status(nvdla_handle handle,
                                    struct nvdla_status *status)
 {
     if (!is_open(handle) || status == NULL) {
+        FWGEN_MISUSE();
         return FWGEN_ERROR_ARGUMENT;
     }
     status->state = fwgen_accel_state(handle->device);
@@ -158,6 +165,7 @@ enum fwgen_result nvdla_destroy(nvdla_handle handle)
     enum fwgen_result result = FWGEN_OK;
 
     if (!is_open(handle)) {
+        FWGEN_MISUSE();
         return FWGEN_ERROR_ARGUMENT;
     }
     vTaskSuspendAll();

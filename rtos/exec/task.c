@@ -106,7 +106,8 @@ static struct fwgen_task *task_of(struct fwgen_job *job)
 
 static bool is_ready(const struct fwgen_job *job, TickType_t *ticks)
 {
-    const struct fwgen_task *task = (const struct fwgen_task *)(const void *)job;
+    const struct fwgen_task *task =
+        (const struct fwgen_task *)(const void *)job;
     const TickType_t elapsed = xTaskGetTickCount() - job->start;
     bool ready = true;
 
@@ -281,8 +282,8 @@ static void use_fences(const struct fwgen_task *task, uint32_t difference)
 
         count_use(fence, difference);
         taskENTER_CRITICAL();
-        fence->engines = (uint8_t)(fence->engines |
-                                   (1u << task->job.model->accelerator));
+        fence->engines =
+            (uint8_t)(fence->engines | (1u << task->job.model->accelerator));
         taskEXIT_CRITICAL();
     }
     for (uint32_t i = 0; i < task->signal_count; i++) {

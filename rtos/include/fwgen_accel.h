@@ -40,6 +40,9 @@
  * - in any case, while nothing of a higher priority is submitted: after at most
  *   (1 + n) R.
  *
+ * In a build that pipelines (docs/pipelining.md) a run may have begun behind
+ * the one that runs; this adds one R.
+ *
  * R is bounded: each wait of a program has a timeout of its own
  * (fwgen_accelerator.timeout_ms), so R <= operations * timeout; a run that
  * fails costs one recovery more, at most one timeout. A caller's timeout_ms
@@ -95,10 +98,10 @@ struct fwgen_job;
 /*
  * How something that is built on jobs takes part in their life (fwgen_task.h);
  * not for applications. `ready`, called with the scheduler suspended, says
- * whether the job may start and lowers *ticks if it must be asked again by then;
- * `take`, called there too, takes what it waited for. `begin` is called by the
- * device's task before the program, which is not run if it fails; `end` when
- * the job is over for whatever reason, by whoever ends it, and may change
+ * whether the job may start and lowers *ticks if it must be asked again by
+ * then; `take`, called there too, takes what it waited for. `begin` is called
+ * by the device's task before the program, which is not run if it fails; `end`
+ * when the job is over for whatever reason, by whoever ends it, and may change
  * the result.
  */
 struct fwgen_job_hooks {
@@ -120,11 +123,11 @@ struct fwgen_job {
     const void *client;                  /* the task that submitted it */
     TickType_t start;                    /* when it was submitted */
     TickType_t timeout; /* ticks from start, portMAX_DELAY: none */
-    uint8_t bank;     /* of inputs and outputs */
-    uint8_t serial;   /* 1: pipelining is off for this job */
-    uint8_t priority; /* what the client wants */
-    uint8_t level;    /* in the queue: the priority, or claimed */
-    uint8_t round;    /* among jobs of its level */
+    uint8_t bank;       /* of inputs and outputs */
+    uint8_t serial;     /* 1: pipelining is off for this job */
+    uint8_t priority;   /* what the client wants */
+    uint8_t level;      /* in the queue: the priority, or claimed */
+    uint8_t round;      /* among jobs of its level */
     volatile uint8_t state;
     volatile bool cancelled;
     struct fwgen_report report;
@@ -162,7 +165,8 @@ const struct fwgen_tensor *fwgen_model_output(const struct fwgen_model *model,
 /*
  * The same in one of two banks, where the build pipelines (docs/pipelining.md):
  * while a run uses bank 0, the application may fill the inputs of bank 1 and
- * read its outputs. NULL for a bank or an index that does not exist. Any context.
+ * read its outputs. NULL for a bank or an index that does not exist. Any
+ * context.
  */
 const struct fwgen_tensor *
 fwgen_model_input_bank(const struct fwgen_model *model, uint32_t index,
@@ -208,11 +212,11 @@ enum fwgen_result fwgen_job_set_priority(struct fwgen_job *job,
 
 /*
  * Sets the bank of inputs and outputs that a job uses; 0 after fwgen_job_init.
- * It takes effect with the next submission. Two jobs that are submitted in turn,
- * one for each bank, keep the accelerator at work while the application fills
- * and reads the other bank: a job that follows begins before the one before it
- * has ended, so what the inputs of its bank hold when it is submitted counts.
- * Returns FWGEN_OK, FWGEN_ERROR_BUSY (the job is not over),
+ * It takes effect with the next submission. Two jobs that are submitted in
+ * turn, one for each bank, keep the accelerator at work while the application
+ * fills and reads the other bank: a job that follows begins before the one
+ * before it has ended, so what the inputs of its bank hold when it is submitted
+ * counts. Returns FWGEN_OK, FWGEN_ERROR_BUSY (the job is not over),
  * FWGEN_ERROR_NOT_SUPPORTED (the build has no second bank) or
  * FWGEN_ERROR_ARGUMENT (misuse).
  *

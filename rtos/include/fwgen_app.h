@@ -30,12 +30,12 @@
 void fwgen_app_start(void);
 
 /*
- * Interrupts of the application: a line that the board and the runtime leave free
- * is handled by void fwgen_irq<N>_IRQHandler(void), if the application defines
- * it; N is the number at the interrupt controller. Without it the interrupt ends
- * in a fault report. The line is enabled with fwgen_irq_enable() (fwgen_cpu.h);
- * only handlers of configMAX_SYSCALL_INTERRUPT_PRIORITY or a less urgent priority
- * may call the kernel or signal a fence.
+ * Interrupts of the application: a line that the board and the runtime leave
+ * free is handled by void fwgen_irq<N>_IRQHandler(void), if the application
+ * defines it; N is the number at the interrupt controller. Without it the
+ * interrupt ends in a fault report. The line is enabled with fwgen_irq_enable()
+ * (fwgen_cpu.h); only handlers of configMAX_SYSCALL_INTERRUPT_PRIORITY or a
+ * less urgent priority may call the kernel or signal a fence.
  *
  * Example:
  *     void fwgen_irq30_IRQHandler(void);

@@ -24,8 +24,9 @@
  *         } while (0)
  * with the prototype void fwgen_assert_failed(const char *, unsigned long).
  * configUSE_TRACE_FACILITY 1 lets the TASKS request list the tasks of the
- * application too; with 0 it lists those of the runtime. For the tasks' shares of
- * the CPU: configGENERATE_RUN_TIME_STATS 1 and
+ * application too; with 0 it lists those of the runtime. For the tasks' shares
+ * of the CPU:
+ *     #define configGENERATE_RUN_TIME_STATS 1
  *     uint32_t fwgen_run_time(void);
  *     #define portCONFIGURE_TIMER_FOR_RUN_TIME_STATS()
  *     #define portGET_RUN_TIME_COUNTER_VALUE() fwgen_run_time()
@@ -104,8 +105,8 @@
 #define FWGEN_SHELL 0
 #endif
 
-/* What fwgen_log_at() lets through at start, fwgen_console.h: 0 nothing, 1 errors,
- * 2 information, 3 everything. */
+/* What fwgen_log_at() lets through at start, fwgen_console.h: 0 nothing, 1
+ * errors, 2 information, 3 everything. */
 #ifndef FWGEN_LOG_LEVEL
 #define FWGEN_LOG_LEVEL 2
 #endif

@@ -56,10 +56,10 @@ struct fwgen_fence {
 };
 
 /*
- * Makes a fence of the storage, without a signal. Must not be called for a fence
- * that is in use. Also before the scheduler runs.
- * limit: signals it can hold, 1 to 255; FWGEN_FENCE_LATCH makes a latch.
- * Returns FWGEN_OK or FWGEN_ERROR_ARGUMENT (misuse).
+ * Makes a fence of the storage, without a signal. Must not be called for a
+ * fence that is in use. Also before the scheduler runs. limit: signals it can
+ * hold, 1 to 255; FWGEN_FENCE_LATCH makes a latch. Returns FWGEN_OK or
+ * FWGEN_ERROR_ARGUMENT (misuse).
  */
 enum fwgen_result fwgen_fence_init(struct fwgen_fence *fence, uint32_t limit);
 
@@ -86,8 +86,8 @@ enum fwgen_result fwgen_fence_signal_from_isr(struct fwgen_fence *fence,
  * Returns FWGEN_OK, FWGEN_ERROR_TIMEOUT (no signal in time),
  * FWGEN_ERROR_DEPENDENCY (it came from a job that failed) or
  * FWGEN_ERROR_ARGUMENT (misuse). Blocks the calling task. Several tasks may
- * wait; the one of the highest FreeRTOS priority gets the signal, and a job only
- * what no task takes.
+ * wait; the one of the highest FreeRTOS priority gets the signal, and a job
+ * only what no task takes.
  */
 enum fwgen_result fwgen_fence_wait(struct fwgen_fence *fence, TickType_t ticks);
 
@@ -101,9 +101,9 @@ enum fwgen_result fwgen_fence_reset(struct fwgen_fence *fence);
 
 /*
  * Ends the use of a fence; the storage is free then.
- * Returns FWGEN_OK, FWGEN_ERROR_BUSY (misuse: a task waits for it, or a job that
- * is not over names it; the fence goes on as before) or FWGEN_ERROR_ARGUMENT
- * (misuse).
+ * Returns FWGEN_OK, FWGEN_ERROR_BUSY (misuse: a task waits for it, or a job
+ * that is not over names it; the fence goes on as before) or
+ * FWGEN_ERROR_ARGUMENT (misuse).
  */
 enum fwgen_result fwgen_fence_destroy(struct fwgen_fence *fence);
 

@@ -22,7 +22,7 @@ enum fwgen_result {
     FWGEN_ERROR_ARGUMENT = 16,    /* NULL or a contradiction */
     FWGEN_ERROR_NO_INSTANCE = 17, /* all instances are handed out */
     FWGEN_ERROR_CANCELLED = 18,
-    FWGEN_ERROR_PROGRAM = 19, /* reserved opcode or truncated command */
+    FWGEN_ERROR_PROGRAM = 19,    /* reserved opcode or truncated command */
     FWGEN_ERROR_QUEUE_FULL = 20, /* FWGEN_QUEUE_LENGTH jobs wait already */
     FWGEN_ERROR_ALIGNMENT = 21,  /* a buffer's address */
     FWGEN_ERROR_SIGNALLED = 22,  /* the fence holds all signals it can hold */

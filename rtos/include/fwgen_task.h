@@ -3,10 +3,11 @@
  *
  * A task (in the sense that accelerator interfaces give to the word; what
  * FreeRTOS calls a task is the client) is a job with more to say: buffers of
- * the application from which the inputs are copied before the run and into which
- * the outputs are copied after it, fences that it waits for, fences that it
- * signals. The copies are made by the device's task, when the tensors belong to
- * nobody else: several tasks may use one model without knowing of each other.
+ * the application from which the inputs are copied before the run and into
+ * which the outputs are copied after it, fences that it waits for, fences that
+ * it signals. The copies are made by the device's task, when the tensors belong
+ * to nobody else: several tasks may use one model without knowing of each
+ * other.
  *
  * The life of a task: it is submitted; it waits until each of its wait events
  * has a signal, and takes them all at once; it waits for its turn; the inputs
@@ -50,10 +51,10 @@ struct fwgen_buffer {
 
 /*
  * The client provides the storage and fills the members between
- * fwgen_task_init() and fwgen_task_submit(); until the job is over nothing of it,
- * nor what it points to, may be changed. Wait with fwgen_job_wait(&task.job, ..),
- * cancel with fwgen_job_cancel(&task.job), set the priority with
- * fwgen_job_set_priority(&task.job, ..).
+ * fwgen_task_init() and fwgen_task_submit(); until the job is over nothing of
+ * it, nor what it points to, may be changed. Wait with
+ * fwgen_job_wait(&task.job, ..), cancel with fwgen_job_cancel(&task.job), set
+ * the priority with fwgen_job_set_priority(&task.job, ..).
  */
 struct fwgen_task {
     struct fwgen_job job; /* private */
@@ -70,17 +71,17 @@ struct fwgen_task {
     bool failed; /* private: one of them came from a job that failed */
 };
 
-/* Prepares the storage of a task: no buffers, no events, priority 0. Must not be
- * called for a task that is not over. */
+/* Prepares the storage of a task: no buffers, no events, priority 0. Must not
+ * be called for a task that is not over. */
 void fwgen_task_init(struct fwgen_task *task, const struct fwgen_model *model);
 
 /*
  * Hands a task to a device and returns at once.
  *
- * timeout_ms  from this call to the end of the run, waiting for events included;
- *             0: no bound but the one that each wait of the program has. With 0
- *             a task whose events never come never ends by itself; it can be
- *             cancelled.
+ * timeout_ms  from this call to the end of the run, waiting for events
+ *             included; 0: no bound but the one that each wait of the program
+ *             has. With 0 a task whose events never come never ends by itself;
+ *             it can be cancelled.
  *
  * Returns FWGEN_OK, FWGEN_ERROR_BUSY (the task is not over yet),
  * FWGEN_ERROR_QUEUE_FULL, and as misuse FWGEN_ERROR_BAD_LENGTH (a buffer's size

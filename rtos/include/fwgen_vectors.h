@@ -2,7 +2,8 @@
  * fwgen_vectors.h - for the generated vector table of Cortex-M boards.
  *
  * src/vectors.c is to look like this; entry n of the second part is external
- * interrupt n, every free line is fwgen_default_IRQHandler or a weak alias of it:
+ * interrupt n, every free line is fwgen_default_IRQHandler or a weak alias of
+ * it:
  *
  *     #include "fwgen_vectors.h"
  *

@@ -4,15 +4,19 @@
  * A thin layer over fwgen_accel.h. A handle stands for one instance of the
  * accelerator on the board; storage is static, so there are as many handles
  * as instances. All functions are for tasks; none but nvdla_submit blocks.
+ * FWGEN_ERROR_ARGUMENT means misuse, which asserts in test builds
+ * (FWGEN_TEST_BUILD); the other codes do not.
  *
  * Example:
  *     nvdla_handle dla;
+ *     const struct fwgen_model *model = &fwgen_models[0];
+ *     const struct fwgen_tensor *in = fwgen_model_input(model, 0);
+ *
  *     if (nvdla_create(&dla) == FWGEN_OK &&
- *         nvdla_load(dla, &fwgen_models[0]) == FWGEN_OK) {
- *         const struct fwgen_tensor *in = fwgen_model_input(&fwgen_models[0],
- * 0); memcpy(in->address, picture, in->size); if (nvdla_submit(dla, 1000) ==
- * FWGEN_OK) { use(fwgen_model_output(&fwgen_models[0], 0)->address);
- *         }
+ *         nvdla_load(dla, model) == FWGEN_OK &&
+ *         fwgen_tensor_write(in, picture, in->size) == FWGEN_OK &&
+ *         nvdla_submit(dla, 1000) == FWGEN_OK) {
+ *         use(fwgen_model_output(model, 0)->address);
  *     }
  */
 #ifndef NVDLA_H
@@ -64,10 +68,10 @@ enum fwgen_result nvdla_submit(nvdla_handle handle, uint32_t timeout_ms);
 /*
  * Chooses among the programs in the image: NVDLA_PIPE_DEPTH_1, one operation
  * after the other, is always there; 2 or 4 where the image was built with
- * `fwgen build --pipeline` of that depth (docs/pipelining.md), which is also what
- * a handle uses if this is not called. It takes effect with the next nvdla_submit.
- * Returns FWGEN_OK, FWGEN_ERROR_NOT_SUPPORTED for a depth that was not
- * generated, FWGEN_ERROR_ARGUMENT for a number that is none.
+ * `fwgen build --pipeline` of that depth (docs/pipelining.md), which is also
+ * what a handle uses if this is not called. It takes effect with the next
+ * nvdla_submit. Returns FWGEN_OK, FWGEN_ERROR_NOT_SUPPORTED for a depth that
+ * was not generated, FWGEN_ERROR_ARGUMENT for a number that is none.
  */
 enum fwgen_result nvdla_enable_pipeline(nvdla_handle handle,
                                         enum nvdla_pipe_depth depth);

@@ -1,0 +1,167 @@
+"""The target's interface under C applications in QEMU: codes, asserts, order, engines, soak.
+
+The applications in apps/ check themselves and print a line for each check. Expected
+bytes come from the integer reference of the digits example, which shares no code with
+fwgen.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fwgen.board.profile import load_board
+from fwgen.build.application import Application
+from fwgen.build.options import BuildKind, BuildOptions
+from fwgen.errors import TaskError
+from fwgen.machine.from_board import machine_config
+from fwgen.machine.session import QemuSession
+from fwgen.machine.transport import LineClosed
+from fwgen.pipeline import build_models
+
+pytestmark = pytest.mark.qemu
+
+APPS = Path(__file__).parent / "apps"
+DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits"
+CASES = 8
+SOAK = int(os.environ.get("FWGEN_SOAK", "500"))
+"""Inferences of the soak; 10000 for the long one."""
+
+Play = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def cases() -> str:
+    """cases.h: images as the accelerator wants them, and the right scores."""
+    code = (
+        "import sys, numpy as np, network, reference;"
+        f"images = network.load_tests()[0][:{CASES}]; layers = network.load_layers();"
+        "out = np.stack([np.asarray(reference.infer(i, layers)).reshape(10) for i in images]);"
+        "sys.stdout.buffer.write(out.astype(np.int8).tobytes())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=DIGITS, capture_output=True, check=True)
+    scores = [done.stdout[i : i + 10] + bytes(6) for i in range(0, 10 * CASES, 10)]
+    assert len(set(scores)) == CASES
+    with np.load(DIGITS / "tests.npz") as stored:
+        pictures = stored["images"][:CASES]
+    images = []
+    for picture in pictures:
+        cube = np.zeros((8, 8, 8), np.int8)  # one channel in blocks of eight
+        cube[..., 0] = picture.reshape(8, 8)
+        images.append(cube.tobytes())
+
+    def rows(name: str, size: int, items: Sequence[bytes]) -> str:
+        body = ",\n".join("{" + ", ".join(map(str, item)) + "}" for item in items)
+        align = "__attribute__((aligned(4), unused))"
+        return f"static const uint8_t {name}[CASES][{size}] {align} = {{\n{body}\n}};\n"
+
+    return (
+        f"#include <stdint.h>\n#define CASES {CASES}u\n"
+        + rows("images", 512, images)
+        + rows("scores", 16, scores)
+    )
+
+
+@pytest.fixture
+def play(tmp_path: Path, cases: str) -> Play:
+    """Builds an application with the digits model and runs it to "app: end": its text."""
+
+    def run(
+        name: str,
+        *,
+        board: str = "mps2-an385",
+        models: int = 1,
+        end: str = "app: end",
+        faults: Sequence[str] = (),
+        defines: Sequence[str] = (),
+        limit: float = 120.0,
+        **options: object,
+    ) -> str:
+        for file in (APPS / f"{name}.c", APPS / "app.h"):
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+        (tmp_path / "cases.h").write_text(cases)
+        profile = load_board(board)
+        app = Application.of(tmp_path / f"{name}.c", defines=defines)
+        folder = tmp_path / "build"
+        settings = BuildOptions(app=app, jobs=1, **options)  # type: ignore[arg-type]
+        build_models([DIGITS / "digits.nvdla"] * models, profile, folder, settings)
+        machine = machine_config(profile, faults={"dla0": list(faults)} if faults else None)
+        lines: list[str] = []
+        with QemuSession(
+            folder / "firmware.elf", machine, limit=limit, echo=lines.append
+        ) as session:
+            deadline = time.monotonic() + limit
+
+            def collect() -> None:
+                while not any(end in line for line in lines):
+                    assert time.monotonic() < deadline, "\n".join(lines)
+                    session.link.drain(0.2)
+
+            session.guard(collect)
+            session.update_events()
+            assert [e.message for e in session.guest_errors] == []
+        return "\n".join(lines)
+
+    return run
+
+
+def all_good(text: str, *names: str) -> None:
+    assert "BAD" not in text and "fails" not in text, text
+    found = re.findall(r"app: (\w+) good", text)
+    assert found == list(names), text
+
+
+def test_bad_input_has_its_codes_and_corrupts_nothing(play: Play) -> None:
+    text = play("codes", queue_length=3)
+    all_good(
+        text, "buffers", "arguments", "fences", "events", "interrupts", "queue_full",
+        "timeout_zero", "busy_slot",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", range(6))
+def test_misuse_asserts_in_test_builds(play: Play, mistake: int) -> None:
+    with pytest.raises((TaskError, LineClosed)) as caught:
+        play("misuse", kind=BuildKind.TEST, defines=[f"MISUSE={mistake}"], end="app: went on")
+    text = str(caught.value)
+    assert "kind=assert" in text and "task=client" in text
+    assert re.search(r"file=(accel|task|fence|nvdla_api)\.c", text)
+
+
+def test_conditions_of_the_run_time_do_not_assert(play: Play) -> None:
+    text = play("misuse", kind=BuildKind.TEST, defines=["MISUSE=6"], end="app: went on")
+    assert "app: now" in text
+
+
+def test_priorities_and_turns(play: Play) -> None:
+    all_good(play("order", queue_length=16), "turns", "priorities", "mixed")
+
+
+def test_two_engines(play: Play) -> None:
+    text = play("dual", board="mps3-an547-dual", models=2)
+    all_good(text, "interrupts", "at_once", "cascade", "handles")
+
+
+def test_lost_interrupts_never_make_a_wrong_result(play: Play) -> None:
+    text = play(
+        "soak",
+        faults=["irq-lost:p=1/50:seed=11"],
+        defines=[f"INFERENCES={SOAK}u"],
+        timeout_ms=5,
+        limit=120.0 + SOAK / 10,
+    )
+    counts = {k: int(v) for k, v in re.findall(r"^(\w+) (\d+)$", text, re.MULTILINE)}
+    assert counts["wrong"] == counts["strange"] == 0, text
+    assert counts["right"] + counts["failed"] == SOAK // 4 * 4
+    assert counts["failed"] > SOAK // 50
+    assert counts["least"] > SOAK // 5
+    assert counts["inferences"] == counts["right"]
+    assert counts["resets"] > 0
