@@ -2,7 +2,8 @@
  * fwgen_result.h - result codes of all functions of the runtime.
  *
  * 0 to 10 are the status codes of the serial link (docs/link.md); codes from
- * 16 on are never sent, the link reports them as DEVICE.
+ * 16 on are never sent, the link reports QUEUE_FULL as BUSY and the others as
+ * DEVICE.
  */
 #ifndef FWGEN_RESULT_H
 #define FWGEN_RESULT_H

@@ -441,6 +441,9 @@ uint32_t fwgen_link_answer(struct fwgen_link *link, const uint8_t *request,
         return link->response_length;
     }
     result = dispatch(link, request, length, &payload);
+    if (result == FWGEN_ERROR_QUEUE_FULL) {
+        result = FWGEN_ERROR_BUSY;
+    }
     if (result > FWGEN_ERROR_CANARY) {
         result = FWGEN_ERROR_DEVICE;
     }
