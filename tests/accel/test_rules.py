@@ -313,7 +313,7 @@ def test_normalisation_runs_on_nv_small() -> None:
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"in_precision": 1}, "does not compute int8"),
+        ({"in_precision": 1}, "computes int16"),
         ({"local_size": 4}, "window has 4 channels"),
         ({"lut_index": -1}, "look-up table -1 of 1"),
         ({"lut_index": 1}, "look-up table 1 of 1"),

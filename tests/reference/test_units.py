@@ -26,6 +26,19 @@ class Bench:
         return self.memory[offset : offset + count].view(np.int8).tolist()
 
 
+# SDP writes to BASE + 0x1000 what it gets: everything bypassed.
+SDP_OUTPUT = {
+    "SDP__D_DST_BASE_ADDR_LOW": BASE + 0x1000,
+    "SDP__D_DST_LINE_STRIDE": 8,
+    "SDP__D_DST_SURFACE_STRIDE": 8,
+    "SDP__D_DST_DMA_CFG": 1,
+    "SDP__D_DP_BS_CFG": 1,
+    "SDP__D_DP_BN_CFG": 1,
+    "SDP__D_DP_EW_CFG": 1,
+    "SDP__D_CVT_SCALE": 1,
+}
+
+
 def _sdp(bench: Bench, channels: int = 8, **extra: int) -> None:
     """A 1x1 cube from BASE to BASE + 0x1000, everything bypassed."""
     bench.write(
@@ -36,14 +49,7 @@ def _sdp(bench: Bench, channels: int = 8, **extra: int) -> None:
         SDP_RDMA__D_SRC_LINE_STRIDE=8,
         SDP_RDMA__D_SRC_SURFACE_STRIDE=8,
         SDP_RDMA__D_SRC_DMA_CFG=1,
-        SDP__D_DST_BASE_ADDR_LOW=BASE + 0x1000,
-        SDP__D_DST_LINE_STRIDE=8,
-        SDP__D_DST_SURFACE_STRIDE=8,
-        SDP__D_DST_DMA_CFG=1,
-        SDP__D_DP_BS_CFG=1,
-        SDP__D_DP_BN_CFG=1,
-        SDP__D_DP_EW_CFG=1,
-        SDP__D_CVT_SCALE=1,
+        **SDP_OUTPUT,
     )
     bench.write(**extra)
     bench.write(SDP_RDMA__D_OP_ENABLE=1, SDP__D_OP_ENABLE=1)
@@ -207,14 +213,7 @@ def _conv(bench: Bench, **extra: int) -> None:
         CDMA__D_WEIGHT_BYTES=128,
         CSC__D_WEIGHT_SIZE_EXT_1=7,
         SDP__D_FEATURE_MODE_CFG=1,
-        SDP__D_DST_BASE_ADDR_LOW=BASE + 0x1000,
-        SDP__D_DST_LINE_STRIDE=8,
-        SDP__D_DST_SURFACE_STRIDE=8,
-        SDP__D_DST_DMA_CFG=1,
-        SDP__D_DP_BS_CFG=1,
-        SDP__D_DP_BN_CFG=1,
-        SDP__D_DP_EW_CFG=1,
-        SDP__D_CVT_SCALE=1,
+        **SDP_OUTPUT,
     )
     bench.write(**extra)
     for block in ("SDP", "CACC", "CMAC_A", "CMAC_B", "CSC", "CDMA"):

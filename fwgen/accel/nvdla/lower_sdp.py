@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from fwgen.accel.nvdla.lower_lut import lower_lut
 from fwgen.accel.nvdla.writer import RowWriter, less_one, ram
-from fwgen.model.nvdla.descriptors import Cube, CubeType, Lut, SdpOp, SdpStage, SdpSurface
+from fwgen.model.nvdla.descriptors import (
+    Converter,
+    Cube,
+    CubeType,
+    Lut,
+    SdpOp,
+    SdpStage,
+    SdpSurface,
+)
 
 PROCESSING = ((0, 0, 2), (0, 1, 2), (0, 1, 2))
 """Processing precision by destination and source precision."""
@@ -48,6 +56,48 @@ def _operand_rdma(w: RowWriter, rdma: str, stage: str, role: str, op: SdpStage, 
         w.high(f"SDP_RDMA.D_{stage}_BASE_ADDR_HIGH", role)
         w.raw(f"SDP_RDMA.D_{stage}_LINE_STRIDE", cube.line_stride)
         w.raw(f"SDP_RDMA.D_{stage}_SURFACE_STRIDE", cube.surf_stride)
+
+
+def _x_stage(w: RowWriter, unit: str, stage: SdpStage) -> None:
+    """Stage X1 ("BS") or X2 ("BN")."""
+    values: dict[str, int] = {
+        f"{unit}_BYPASS": not stage.enable,
+        f"{unit}_ALU_BYPASS": stage.type not in (2, 3),
+        f"{unit}_ALU_ALGO": stage.alu_type,
+        f"{unit}_MUL_BYPASS": stage.type not in (1, 3),
+        f"{unit}_MUL_PRELU": stage.act == 3,
+        f"{unit}_RELU_BYPASS": stage.act != 1,
+    }
+    w.fields(f"SDP.D_DP_{unit}_CFG", **values)
+    if not stage.enable:
+        return
+    from_memory = int(stage.mode != 0)
+    if stage.type in (2, 3):
+        values = {f"{unit}_ALU_SRC": from_memory, f"{unit}_ALU_SHIFT_VALUE": stage.shift_value}
+        w.fields(f"SDP.D_DP_{unit}_ALU_CFG", **values)
+    if not from_memory:
+        w.raw(f"SDP.D_DP_{unit}_ALU_SRC_VALUE", stage.alu_operand)
+        w.raw(f"SDP.D_DP_{unit}_MUL_SRC_VALUE", stage.mul_operand)
+    values = {f"{unit}_MUL_SRC": from_memory, f"{unit}_MUL_SHIFT_VALUE": stage.truncate}
+    w.fields(f"SDP.D_DP_{unit}_MUL_CFG", **values)
+
+
+def _y_operand(
+    w: RowWriter, half: str, from_memory: bool, operand: int, converter: Converter
+) -> None:
+    """The operand of stage Y's ALU ("ALU") or multiplier ("MUL")."""
+    prefix = f"SDP.D_DP_EW_{half}"
+    values: dict[str, int] = {
+        f"EW_{half}_SRC": from_memory,
+        f"EW_{half}_CVT_BYPASS": not converter.enable,
+    }
+    w.fields(f"{prefix}_CFG", **values)
+    if from_memory:
+        w.raw(f"{prefix}_CVT_OFFSET_VALUE", converter.offset)
+        w.raw(f"{prefix}_CVT_SCALE_VALUE", converter.scale)
+        w.raw(f"{prefix}_CVT_TRUNCATE_VALUE", converter.truncate)
+    else:
+        w.raw(f"{prefix}_SRC_VALUE", operand)
 
 
 def lower_sdp(w: RowWriter, op: SdpOp, surface: SdpSurface, luts: tuple[Lut, ...]) -> None:
@@ -94,42 +144,8 @@ def lower_sdp(w: RowWriter, op: SdpOp, surface: SdpSurface, luts: tuple[Lut, ...
         w.low("SDP.D_DST_BASE_ADDR_LOW", "dst")
         w.raw("SDP.D_DST_LINE_STRIDE", dst.line_stride)
         w.raw("SDP.D_DST_SURFACE_STRIDE", dst.surf_stride)
-    w.fields(
-        "SDP.D_DP_BS_CFG",
-        BS_BYPASS=not x1op.enable,
-        BS_ALU_BYPASS=x1op.type not in (2, 3),
-        BS_ALU_ALGO=x1op.alu_type,
-        BS_MUL_BYPASS=x1op.type not in (1, 3),
-        BS_MUL_PRELU=x1op.act == 3,
-        BS_RELU_BYPASS=x1op.act != 1,
-    )
-    if x1op.enable and x1op.type in (2, 3):
-        w.fields(
-            "SDP.D_DP_BS_ALU_CFG", BS_ALU_SRC=x1op.mode != 0, BS_ALU_SHIFT_VALUE=x1op.shift_value
-        )
-    if x1op.enable and x1op.mode == 0:
-        w.raw("SDP.D_DP_BS_ALU_SRC_VALUE", x1op.alu_operand)
-        w.raw("SDP.D_DP_BS_MUL_SRC_VALUE", x1op.mul_operand)
-    if x1op.enable:
-        w.fields("SDP.D_DP_BS_MUL_CFG", BS_MUL_SRC=x1op.mode != 0, BS_MUL_SHIFT_VALUE=x1op.truncate)
-    w.fields(
-        "SDP.D_DP_BN_CFG",
-        BN_BYPASS=not x2op.enable,
-        BN_ALU_BYPASS=x2op.type not in (2, 3),
-        BN_ALU_ALGO=x2op.alu_type,
-        BN_MUL_BYPASS=x2op.type not in (1, 3),
-        BN_MUL_PRELU=x2op.act == 3,
-        BN_RELU_BYPASS=x2op.act != 1,
-    )
-    if x2op.enable and x2op.type in (2, 3):
-        w.fields(
-            "SDP.D_DP_BN_ALU_CFG", BN_ALU_SRC=x2op.mode != 0, BN_ALU_SHIFT_VALUE=x2op.shift_value
-        )
-    if x2op.enable and x2op.mode == 0:
-        w.raw("SDP.D_DP_BN_ALU_SRC_VALUE", x2op.alu_operand)
-        w.raw("SDP.D_DP_BN_MUL_SRC_VALUE", x2op.mul_operand)
-    if x2op.enable:
-        w.fields("SDP.D_DP_BN_MUL_CFG", BN_MUL_SRC=x2op.mode != 0, BN_MUL_SHIFT_VALUE=x2op.truncate)
+    _x_stage(w, "BS", x1op)
+    _x_stage(w, "BN", x2op)
     w.fields(
         "SDP.D_DP_EW_CFG",
         EW_BYPASS=not yop.enable,
@@ -140,29 +156,9 @@ def lower_sdp(w: RowWriter, op: SdpOp, surface: SdpSurface, luts: tuple[Lut, ...
         EW_LUT_BYPASS=yop.act != 2,
     )
     if yop.enable and yop.type in (2, 3):
-        w.fields(
-            "SDP.D_DP_EW_ALU_CFG",
-            EW_ALU_SRC=yop.mode != 0,
-            EW_ALU_CVT_BYPASS=not yop.cvt.alu_cvt.enable,
-        )
-    if yop.enable and yop.type in (2, 3) and yop.mode == 0:
-        w.raw("SDP.D_DP_EW_ALU_SRC_VALUE", yop.alu_operand)
-    if yop.enable and yop.type in (2, 3) and yop.mode != 0:
-        w.raw("SDP.D_DP_EW_ALU_CVT_OFFSET_VALUE", yop.cvt.alu_cvt.offset)
-        w.raw("SDP.D_DP_EW_ALU_CVT_SCALE_VALUE", yop.cvt.alu_cvt.scale)
-        w.raw("SDP.D_DP_EW_ALU_CVT_TRUNCATE_VALUE", yop.cvt.alu_cvt.truncate)
+        _y_operand(w, "ALU", yop.mode != 0, yop.alu_operand, yop.cvt.alu_cvt)
     if yop.enable and yop.type in (1, 3):
-        w.fields(
-            "SDP.D_DP_EW_MUL_CFG",
-            EW_MUL_SRC=yop.mode != 0,
-            EW_MUL_CVT_BYPASS=not yop.cvt.mul_cvt.enable,
-        )
-    if yop.enable and yop.type in (1, 3) and yop.mode == 0:
-        w.raw("SDP.D_DP_EW_MUL_SRC_VALUE", yop.mul_operand)
-    if yop.enable and yop.type in (1, 3) and yop.mode != 0:
-        w.raw("SDP.D_DP_EW_MUL_CVT_OFFSET_VALUE", yop.cvt.mul_cvt.offset)
-        w.raw("SDP.D_DP_EW_MUL_CVT_SCALE_VALUE", yop.cvt.mul_cvt.scale)
-        w.raw("SDP.D_DP_EW_MUL_CVT_TRUNCATE_VALUE", yop.cvt.mul_cvt.truncate)
+        _y_operand(w, "MUL", yop.mode != 0, yop.mul_operand, yop.cvt.mul_cvt)
     if yop.enable:
         w.raw("SDP.D_DP_EW_TRUNCATE_VALUE", yop.truncate)
     w.fields(

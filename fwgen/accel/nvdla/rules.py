@@ -9,7 +9,7 @@ the rules say and `lower` refuses what they refuse: there is no second list.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -39,6 +39,7 @@ from fwgen.model.nvdla.loadable import Loadable, MemoryDomain
 from fwgen.model.nvdla.model import NvdlaModel
 from fwgen.model.nvdla.tasks import DlaOperation, DlaTask
 
+IN_MEMORY = (CubeType.MC, CubeType.CV)
 PRECISIONS = ("int8", "int16", "fp16")
 
 D = TypeVar("D", bound=OpDesc)
@@ -93,6 +94,35 @@ def _precisions(op: OpDesc) -> tuple[int, ...]:
     return ()
 
 
+def _wrong_precision(precisions: Iterable[int]) -> str | None:
+    """The name of a precision other than int8 among those given."""
+    worst = max(precisions, default=0)
+    if not worst:
+        return None
+    return PRECISIONS[worst] if worst < len(PRECISIONS) else f"precision {worst}"
+
+
+def only_int8(c: Context[D, S]) -> str | None:
+    """What is wrong with an operation's precision."""
+    wrong = _wrong_precision(_precisions(c.op))
+    return wrong and f"it computes {wrong}, {c.config.name} only int8"
+
+
+def from_memory_or_parent(c: Context[D, S], source: Cube, unit: OpType, name: str) -> str | None:
+    """What is wrong with the input of a `unit` that the operation `name` may feed on the fly."""
+    parent = c.operation.common.fused_parent.index
+    if source.type == CubeType.HW:
+        if parent == -1:
+            return f"its input comes from no {name}"
+        consumer = c.partner(parent).common.consumers[unit].index
+        if consumer != c.operation.index:
+            return f"{name} {parent} gives its output to operation {consumer}"
+        return None
+    if source.type not in IN_MEMORY:
+        return f"its input has the unknown type {source.type}"
+    return None if parent == -1 else "its input lies in memory although it names a parent"
+
+
 def model_reasons(model: NvdlaModel, config: Configuration) -> tuple[str, ...]:
     """A model must be compiled for int8 and for the configuration's memory atom.
 
@@ -105,9 +135,8 @@ def model_reasons(model: NvdlaModel, config: Configuration) -> tuple[str, ...]:
         if isinstance(task, DlaTask)
         for operation in task.operations
     ]
-    worst = max((p for o in operations for p in _precisions(o.op)), default=0)
-    if worst:
-        name = PRECISIONS[worst] if worst < len(PRECISIONS) else f"precision {worst}"
+    name = _wrong_precision(p for o in operations for p in _precisions(o.op))
+    if name:
         return (f"the model is compiled for {name} (nv_full), {config.name} computes only int8",)
     cubes = [cube for operation in operations for _, cube in memory_cubes(operation)]
     wrong = sum(not fits_atom(cube, config.atom) for cube in cubes)

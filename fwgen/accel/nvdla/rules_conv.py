@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fwgen.accel.nvdla.access import PIXEL_BYTES, weight_bytes
 from fwgen.accel.nvdla.configurations import Configuration
-from fwgen.accel.nvdla.rules import Context
+from fwgen.accel.nvdla.rules import IN_MEMORY, Context, only_int8
 from fwgen.model.nvdla.descriptors import (
     FEATURE_FORMAT,
     ConvOp,
@@ -38,12 +38,7 @@ def image_entries(config: Configuration, width: int, channels: int, left: int, r
 
 def rule_precision(c: Conv) -> str | None:
     """Convolutions compute int8."""
-    if c.op.in_precision or c.op.out_precision:
-        names = ("int8", "int16", "fp16")
-        worst = max(c.op.in_precision, c.op.out_precision)
-        what = names[worst] if worst < len(names) else f"precision {worst}"
-        return f"it computes {what}, {c.config.name} only int8"
-    return None
+    return only_int8(c)
 
 
 def rule_mode(c: Conv) -> str | None:
@@ -67,7 +62,7 @@ def rule_batch(c: Conv) -> str | None:
 
 def rule_input(c: Conv) -> str | None:
     """The input is a feature cube, R8 pixels or packed pixels of 4x8 bits, in memory."""
-    if c.surface.src_data.type not in (CubeType.MC, CubeType.CV):
+    if c.surface.src_data.type not in IN_MEMORY:
         return "its input does not lie in memory"
     if c.surface.offset_u:
         return "its input has a second plane"

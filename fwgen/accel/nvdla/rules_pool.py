@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fwgen.accel.nvdla.rules import Context
+from fwgen.accel.nvdla.rules import IN_MEMORY, Context, from_memory_or_parent, only_int8
 from fwgen.model.nvdla.descriptors import (
     CdpOp,
     CdpSurface,
@@ -18,31 +18,16 @@ Cdp = Context[CdpOp, CdpSurface]
 
 MAX_SIZE = 8192
 MAX_SPLIT = 64
-IN_MEMORY = (CubeType.MC, CubeType.CV)
 
 
 def rule_precision(c: Pdp) -> str | None:
     """Pooling computes int8."""
-    names = ("int8", "int16", "fp16")
-    if c.op.precision == 0:
-        return None
-    what = names[c.op.precision] if c.op.precision < len(names) else f"precision {c.op.precision}"
-    return f"it computes {what}, {c.config.name} only int8"
+    return only_int8(c)
 
 
 def rule_source(c: Pdp) -> str | None:
     """The input comes from memory, or from the SDP operation that is named as its parent."""
-    src, parent = c.surface.src_data, c.operation.common.fused_parent.index
-    if src.type == CubeType.HW:
-        if parent == -1:
-            return "its input comes from no SDP operation"
-        consumer = c.partner(parent).common.consumers[OpType.PDP].index
-        if consumer != c.operation.index:
-            return f"SDP operation {parent} gives its output to operation {consumer}"
-        return None
-    if src.type not in IN_MEMORY:
-        return f"its input has the unknown type {src.type}"
-    return None if parent == -1 else "its input lies in memory although it names a parent"
+    return from_memory_or_parent(c, c.surface.src_data, OpType.PDP, "SDP operation")
 
 
 def rule_destination(c: Pdp) -> str | None:
@@ -115,9 +100,7 @@ def rule_split(c: Pdp) -> str | None:
 
 def rule_cdp_precision(c: Cdp) -> str | None:
     """Normalisation computes int8."""
-    if c.op.in_precision or c.op.out_precision:
-        return f"it does not compute int8, {c.config.name} nothing else"
-    return None
+    return only_int8(c)
 
 
 def rule_cdp_memory(c: Cdp) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fwgen.accel.nvdla.lower_sdp import reads_operand
-from fwgen.accel.nvdla.rules import Context
+from fwgen.accel.nvdla.rules import IN_MEMORY, Context, from_memory_or_parent, only_int8
 from fwgen.model.nvdla.descriptors import CubeType, OpType, PdpSurface, SdpOp, SdpStage, SdpSurface
 
 Sdp = Context[SdpOp, SdpSurface]
@@ -19,12 +19,7 @@ def _stages(op: SdpOp) -> tuple[tuple[str, SdpStage], ...]:
 
 def rule_precision(c: Sdp) -> str | None:
     """SDP operations read and write int8."""
-    if c.op.src_precision or c.op.dst_precision:
-        names = ("int8", "int16", "fp16")
-        worst = max(c.op.src_precision, c.op.dst_precision)
-        what = names[worst] if worst < len(names) else f"precision {worst}"
-        return f"it computes {what}, {c.config.name} only int8"
-    return None
+    return only_int8(c)
 
 
 def rule_mode(c: Sdp) -> str | None:
@@ -36,23 +31,13 @@ def rule_mode(c: Sdp) -> str | None:
 
 def rule_source(c: Sdp) -> str | None:
     """The input comes from memory, or from the convolution that is named as its parent."""
-    src, parent = c.surface.src_data, c.operation.common.fused_parent.index
-    if src.type == CubeType.HW:
-        if parent == -1:
-            return "its input comes from no convolution"
-        consumer = c.partner(parent).common.consumers[OpType.SDP].index
-        if consumer != c.operation.index:
-            return f"convolution {parent} gives its output to operation {consumer}"
-        return None
-    if src.type not in (CubeType.MC, CubeType.CV):
-        return f"its input has the unknown type {src.type}"
-    return None if parent == -1 else "its input lies in memory although it names a parent"
+    return from_memory_or_parent(c, c.surface.src_data, OpType.SDP, "convolution")
 
 
 def rule_destination(c: Sdp) -> str | None:
     """The output goes to memory, or to one pooling operation of the same size."""
     dst = c.surface.dst_data
-    if dst.type in (CubeType.MC, CubeType.CV):
+    if dst.type in IN_MEMORY:
         return None
     edge = c.operation.common.consumers[OpType.PDP]
     if dst.type != CubeType.HW or edge.index == -1:
@@ -97,7 +82,7 @@ def rule_operands(c: Sdp) -> str | None:
     """Operands by channel or by element lie in memory."""
     cubes = (c.surface.x1_data, c.surface.x2_data, c.surface.y_data)
     for (name, stage), cube in zip(_stages(c.op), cubes, strict=True):
-        if reads_operand(stage) and cube.type not in (CubeType.MC, CubeType.CV):
+        if reads_operand(stage) and cube.type not in IN_MEMORY:
             return f"the operands of stage {name} do not lie in memory"
     return None
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from fwgen.reference.nvdla.configs import Config
-from fwgen.reference.nvdla.cubes import Cube
-from fwgen.reference.nvdla.lut import LutSettings, cdp_lookup
+from fwgen.reference.nvdla.cubes import unit_cube
+from fwgen.reference.nvdla.lut import LutSettings, cdp_lookup, read_settings
 from fwgen.reference.nvdla.memory import Memory, ReferenceUnsupported
 from fwgen.reference.nvdla.regfile import Group
 from fwgen.reference.nvdla.rounding import Ints, round_shift, saturate, sign_extend
@@ -25,30 +25,7 @@ def lut_settings(cdp: Group, tables: tuple[Ints, Ints]) -> LutSettings:
         high = cdp[f"S_LUT_{name}_HIGH.LUT_{name}_HIGH"]
         return sign_extend((high << 32) | cdp[f"S_LUT_{name}_LOW"], 38)
 
-    def slope(table: str, side: str) -> tuple[int, int]:
-        scale = cdp.signed(f"S_LUT_{table}_SLOPE_SCALE.LUT_{table}_SLOPE_{side}_SCALE")
-        shift = cdp.signed(f"S_LUT_{table}_SLOPE_SHIFT.LUT_{table}_SLOPE_{side}_SHIFT")
-        return scale, shift
-
-    return LutSettings(
-        le=tables[0],
-        lo=tables[1],
-        le_linear=bool(cdp["S_LUT_CFG.LUT_LE_FUNCTION"]),
-        underflow_lo=bool(cdp["S_LUT_CFG.LUT_UFLOW_PRIORITY"]),
-        overflow_lo=bool(cdp["S_LUT_CFG.LUT_OFLOW_PRIORITY"]),
-        hybrid_lo=bool(cdp["S_LUT_CFG.LUT_HYBRID_PRIORITY"]),
-        le_index_offset=cdp.signed("S_LUT_INFO.LUT_LE_INDEX_OFFSET"),
-        le_select=cdp.signed("S_LUT_INFO.LUT_LE_INDEX_SELECT", 6),
-        lo_select=cdp.signed("S_LUT_INFO.LUT_LO_INDEX_SELECT", 6),
-        le_start=bound("LE_START"),
-        le_end=bound("LE_END"),
-        lo_start=bound("LO_START"),
-        lo_end=bound("LO_END"),
-        le_underflow_slope=slope("LE", "UFLOW"),
-        le_overflow_slope=slope("LE", "OFLOW"),
-        lo_underflow_slope=slope("LO", "UFLOW"),
-        lo_overflow_slope=slope("LO", "OFLOW"),
-    )
+    return read_settings(cdp, tables, bound, select_bits=6)
 
 
 def _square_sums(v: Ints, taps: int) -> Ints:
@@ -74,17 +51,8 @@ def run(cdp: Group, rdma: Group, config: Config, memory: Memory, tables: tuple[I
     width = rdma["D_DATA_CUBE_WIDTH.WIDTH"] + 1
     height = rdma["D_DATA_CUBE_HEIGHT.HEIGHT"] + 1
     channels = rdma["D_DATA_CUBE_CHANNEL.CHANNEL"] + 1
-    source = Cube(
-        space=0 if rdma["D_SRC_DMA_CFG.SRC_RAM_TYPE"] else 1,
-        base=rdma.address("D_SRC_BASE_ADDR"),
-        line_stride=rdma["D_SRC_LINE_STRIDE"],
-        surface_stride=rdma["D_SRC_SURFACE_STRIDE"],
-        width=width,
-        height=height,
-        channels=channels,
-        atom=config.atom,
-    )
-    data = source.read(memory)
+    size = (width, height, channels)
+    data = unit_cube(rdma, "SRC", size, config.atom).read(memory)
     surfaces = data.shape[0]
     x = data.transpose(0, 3, 1, 2).reshape(surfaces * config.atom, height, width)
     offset = cdp.signed("D_DATIN_OFFSET.DATIN_OFFSET", 8)
@@ -101,14 +69,5 @@ def run(cdp: Group, rdma: Group, config: Config, memory: Memory, tables: tuple[I
     scale = cdp.signed("D_DATOUT_SCALE.DATOUT_SCALE")
     out = saturate(round_shift((y - offset) * scale, cdp["D_DATOUT_SHIFTER.DATOUT_SHIFTER"]), 8)
     result = out.reshape(surfaces, config.atom, height, width).transpose(0, 2, 3, 1)
-    Cube(
-        space=0 if cdp["D_DST_DMA_CFG.DST_RAM_TYPE"] else 1,
-        base=cdp.address("D_DST_BASE_ADDR"),
-        line_stride=cdp["D_DST_LINE_STRIDE"],
-        surface_stride=cdp["D_DST_SURFACE_STRIDE"],
-        width=width,
-        height=height,
-        channels=channels,
-        atom=config.atom,
-    ).write(memory, result)
+    unit_cube(cdp, "DST", size, config.atom).write(memory, result)
     return y

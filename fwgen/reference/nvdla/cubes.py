@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fwgen.reference.nvdla.memory import Memory, ReferenceGuestError, ReferenceUnsupported
+from fwgen.reference.nvdla.regfile import Group
 from fwgen.reference.nvdla.rounding import Ints
 
 # No published layer comes near; corrupt sizes would ask for gigabytes.
@@ -77,6 +78,26 @@ class Cube:
     def write(self, memory: Memory, values: Ints) -> None:
         """Store values (S, H, W, A) as bytes."""
         memory.scatter(self.space, self.addresses(), values)
+
+
+def unit_cube(
+    group: Group, side: str, size: tuple[int, int, int], atom: int, *, ram: str = "DMA"
+) -> Cube:
+    """The int8 cube that the `side` ("SRC" or "DST") registers of a unit describe.
+
+    `size` is (width, height, channels); `ram` is in the name of the register with RAM_TYPE.
+    """
+    width, height, channels = size
+    return Cube(
+        space=0 if group[f"D_{side}_{ram}_CFG.{side}_RAM_TYPE"] else 1,
+        base=group.address(f"D_{side}_BASE_ADDR"),
+        line_stride=group[f"D_{side}_LINE_STRIDE"],
+        surface_stride=group[f"D_{side}_SURFACE_STRIDE"],
+        width=width,
+        height=height,
+        channels=channels,
+        atom=atom,
+    )
 
 
 def read_integers(memory: Memory, space: int, addresses: Ints, size: int) -> Ints:

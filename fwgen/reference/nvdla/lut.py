@@ -9,11 +9,13 @@ and the width of the result.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from fwgen.reference.nvdla.regfile import Group
 from fwgen.reference.nvdla.rounding import (
     Ints,
     round_shift,
@@ -55,6 +57,44 @@ class LutSettings:
     le_overflow_slope: tuple[int, int]
     lo_underflow_slope: tuple[int, int]
     lo_overflow_slope: tuple[int, int]
+
+
+def read_settings(
+    unit: Group,
+    tables: tuple[Ints, Ints],
+    bound: Callable[[str], int],
+    select_bits: int | None = None,
+) -> LutSettings:
+    """The LUT registers of SDP or CDP.
+
+    `bound` reads "LE_START", "LE_END", "LO_START" or "LO_END", whose registers differ;
+    of the index selects `select_bits` count, None for all.
+    """
+
+    def slope(table: str, side: str) -> tuple[int, int]:
+        scale = unit.signed(f"S_LUT_{table}_SLOPE_SCALE.LUT_{table}_SLOPE_{side}_SCALE")
+        shift = unit.signed(f"S_LUT_{table}_SLOPE_SHIFT.LUT_{table}_SLOPE_{side}_SHIFT")
+        return scale, shift
+
+    return LutSettings(
+        le=tables[0],
+        lo=tables[1],
+        le_linear=bool(unit["S_LUT_CFG.LUT_LE_FUNCTION"]),
+        underflow_lo=bool(unit["S_LUT_CFG.LUT_UFLOW_PRIORITY"]),
+        overflow_lo=bool(unit["S_LUT_CFG.LUT_OFLOW_PRIORITY"]),
+        hybrid_lo=bool(unit["S_LUT_CFG.LUT_HYBRID_PRIORITY"]),
+        le_index_offset=unit.signed("S_LUT_INFO.LUT_LE_INDEX_OFFSET"),
+        le_select=unit.signed("S_LUT_INFO.LUT_LE_INDEX_SELECT", select_bits),
+        lo_select=unit.signed("S_LUT_INFO.LUT_LO_INDEX_SELECT", select_bits),
+        le_start=bound("LE_START"),
+        le_end=bound("LE_END"),
+        lo_start=bound("LO_START"),
+        lo_end=bound("LO_END"),
+        le_underflow_slope=slope("LE", "UFLOW"),
+        le_overflow_slope=slope("LE", "OFLOW"),
+        lo_underflow_slope=slope("LO", "UFLOW"),
+        lo_overflow_slope=slope("LO", "OFLOW"),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fwgen.reference.nvdla.configs import Config
-from fwgen.reference.nvdla.cubes import Cube, check_size
+from fwgen.reference.nvdla.cubes import check_size, unit_cube
 from fwgen.reference.nvdla.memory import Memory, ReferenceGuestError, ReferenceUnsupported
 from fwgen.reference.nvdla.regfile import Group
 from fwgen.reference.nvdla.rounding import Ints, round_shift, wrap
@@ -53,17 +53,7 @@ def read_input(rdma: Group, config: Config, memory: Memory) -> Ints:
     """The int8 source cube, all channels of the last atom, shape (S, H, W, A)."""
     if rdma["D_DATA_FORMAT.INPUT_DATA"]:
         raise ReferenceUnsupported("PDP_RDMA: precision other than int8")
-    width, height, channels = input_size(rdma)
-    return Cube(
-        space=0 if rdma["D_SRC_RAM_CFG.SRC_RAM_TYPE"] else 1,
-        base=rdma.address("D_SRC_BASE_ADDR"),
-        line_stride=rdma["D_SRC_LINE_STRIDE"],
-        surface_stride=rdma["D_SRC_SURFACE_STRIDE"],
-        width=width,
-        height=height,
-        channels=channels,
-        atom=config.atom,
-    ).read(memory)
+    return unit_cube(rdma, "SRC", input_size(rdma), config.atom, ram="RAM").read(memory)
 
 
 def _parts(pdp: Group, width: int, out_width: int, kw: int, sx: int, left: int) -> list[_Part]:
@@ -185,14 +175,5 @@ def pool(x: Ints, pdp: Group) -> Ints:
 
 def write_output(values: Ints, pdp: Group, config: Config, memory: Memory) -> None:
     """Store the output cube."""
-    width, height, channels = output_size(pdp)
-    Cube(
-        space=0 if pdp["D_DST_RAM_CFG.DST_RAM_TYPE"] else 1,
-        base=pdp.address("D_DST_BASE_ADDR"),
-        line_stride=pdp["D_DST_LINE_STRIDE"],
-        surface_stride=pdp["D_DST_SURFACE_STRIDE"],
-        width=width,
-        height=height,
-        channels=channels,
-        atom=config.atom,
-    ).write(memory, values)
+    cube = unit_cube(pdp, "DST", output_size(pdp), config.atom, ram="RAM")
+    cube.write(memory, values)

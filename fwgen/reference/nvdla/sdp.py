@@ -12,8 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from fwgen.reference.nvdla.configs import Config
-from fwgen.reference.nvdla.cubes import Cube, check_address, read_integers, used_channels
-from fwgen.reference.nvdla.lut import LutSettings, sdp_lookup
+from fwgen.reference.nvdla.cubes import (
+    Cube,
+    check_address,
+    read_integers,
+    unit_cube,
+    used_channels,
+)
+from fwgen.reference.nvdla.lut import LutSettings, read_settings, sdp_lookup
 from fwgen.reference.nvdla.memory import Memory, ReferenceGuestError, ReferenceUnsupported
 from fwgen.reference.nvdla.regfile import Group
 from fwgen.reference.nvdla.rounding import (
@@ -76,17 +82,7 @@ def read_input(rdma: Group, config: Config, memory: Memory) -> Ints:
     """The int8 source cube, shape (S, H, W, A)."""
     if rdma["D_FEATURE_MODE_CFG.IN_PRECISION"]:
         raise ReferenceUnsupported("SDP_RDMA: input precision other than int8")
-    width, height, channels = cube_size(rdma)
-    return Cube(
-        space=0 if rdma["D_SRC_DMA_CFG.SRC_RAM_TYPE"] else 1,
-        base=rdma.address("D_SRC_BASE_ADDR"),
-        line_stride=rdma["D_SRC_LINE_STRIDE"],
-        surface_stride=rdma["D_SRC_SURFACE_STRIDE"],
-        width=width,
-        height=height,
-        channels=channels,
-        atom=config.atom,
-    ).read(memory)
+    return unit_cube(rdma, "SRC", cube_size(rdma), config.atom).read(memory)
 
 
 def _memory_operands(rdma: Group, stage: str, config: Config, memory: Memory) -> _Operands:
@@ -188,32 +184,8 @@ def _ew_operand(sdp: Group, name: str, operands: Ints | None) -> Ints:
 
 
 def lut_settings(sdp: Group, tables: tuple[Ints, Ints]) -> LutSettings:
-    """The LUT registers of SDP."""
-
-    def slope(table: str, side: str) -> tuple[int, int]:
-        scale = sdp.signed(f"S_LUT_{table}_SLOPE_SCALE.LUT_{table}_SLOPE_{side}_SCALE")
-        shift = sdp.signed(f"S_LUT_{table}_SLOPE_SHIFT.LUT_{table}_SLOPE_{side}_SHIFT")
-        return scale, shift
-
-    return LutSettings(
-        le=tables[0],
-        lo=tables[1],
-        le_linear=bool(sdp["S_LUT_CFG.LUT_LE_FUNCTION"]),
-        underflow_lo=bool(sdp["S_LUT_CFG.LUT_UFLOW_PRIORITY"]),
-        overflow_lo=bool(sdp["S_LUT_CFG.LUT_OFLOW_PRIORITY"]),
-        hybrid_lo=bool(sdp["S_LUT_CFG.LUT_HYBRID_PRIORITY"]),
-        le_index_offset=sdp.signed("S_LUT_INFO.LUT_LE_INDEX_OFFSET"),
-        le_select=sdp.signed("S_LUT_INFO.LUT_LE_INDEX_SELECT"),
-        lo_select=sdp.signed("S_LUT_INFO.LUT_LO_INDEX_SELECT"),
-        le_start=sign_extend(sdp["S_LUT_LE_START"], 32),
-        le_end=sign_extend(sdp["S_LUT_LE_END"], 32),
-        lo_start=sign_extend(sdp["S_LUT_LO_START"], 32),
-        lo_end=sign_extend(sdp["S_LUT_LO_END"], 32),
-        le_underflow_slope=slope("LE", "UFLOW"),
-        le_overflow_slope=slope("LE", "OFLOW"),
-        lo_underflow_slope=slope("LO", "UFLOW"),
-        lo_overflow_slope=slope("LO", "OFLOW"),
-    )
+    """The LUT registers of SDP; bounds are 32 bit."""
+    return read_settings(sdp, tables, lambda name: sign_extend(sdp[f"S_LUT_{name}"], 32))
 
 
 def _y_stage(
