@@ -21,6 +21,7 @@ FOLDER = "app"
 
 SOURCE_SUFFIXES = (".c", ".S")
 _DEFINE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(=[A-Za-z0-9_.+-]*)?")
+_FUNCTION = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NAME = re.compile(r"[A-Za-z0-9_+.-]+(/[A-Za-z0-9_+.-]+)*")
 
 
@@ -34,6 +35,7 @@ class Application:
         headers: further files that the sources include.
         includes: folders for the compiler's include path; "." is the root.
         defines: "NAME" or "NAME=VALUE", for these sources only.
+        tasks: functions that tasks start with: their stack is bounded like the runtime's.
     """
 
     root: Path
@@ -41,6 +43,7 @@ class Application:
     headers: tuple[str, ...] = ()
     includes: tuple[str, ...] = (".",)
     defines: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, *files: Path, defines: Sequence[str] = ()) -> Application:
@@ -125,6 +128,13 @@ class Application:
                     f"'{other}' and '{name}' would become the same object file",
                     where=str(self.root),
                     expected="each source once",
+                )
+        for task in self.tasks:
+            if not _FUNCTION.fullmatch(task):
+                raise UsageError(
+                    f"'{task}' is no name of a function",
+                    where=str(self.root),
+                    expected="a function of the application",
                 )
         for define in self.defines:
             if not _DEFINE.fullmatch(define):

@@ -182,7 +182,16 @@ def _write_reports(
         [(memory.name, memory.base, memory.size) for memory in board.memories],
     )
     functions = read_functions(toolchain.tool("objdump"), elf, read_frames(directory / "obj"))
-    stacks = stack_report(functions, image, TASK_ENTRIES, _vectors(image), function_owners(pieces))
+    own_tasks = options.app.tasks if options.app is not None else ()
+    for name in own_tasks:
+        if all(function.name != name for function in functions.values()):
+            raise TaskError(
+                f"there is no function {name} in the image",
+                where="tasks of the application",
+                expected="names of functions that its tasks start with",
+            )
+    entries = (*TASK_ENTRIES, *own_tasks)
+    stacks = stack_report(functions, image, entries, _vectors(image), function_owners(pieces))
     _check_stacks(stacks, options)
     produced = write_images(
         directory,

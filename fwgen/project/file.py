@@ -182,7 +182,9 @@ def _application(table: AppTable, folder: Path, root: Node) -> Application:
             where=root.where(("app", "sources")),
             expected=f"at most {LARGEST_APP}",
         )
-    app = Application(folder, tuple(sources), tuple(headers), tuple(includes), table.defines)
+    app = Application(
+        folder, tuple(sources), tuple(headers), tuple(includes), table.defines, table.tasks
+    )
     try:
         app.contents()
     except UsageError as error:

@@ -46,6 +46,9 @@ class AppTable:
     defines: Annotated[
         tuple[Text, ...], Meta(description='definitions as ["NAME", "NAME=VALUE"]')
     ] = ()
+    tasks: Annotated[
+        tuple[Text, ...], Meta(description="functions that the application's tasks start with")
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -20,9 +21,17 @@ SOURCE = """\
 
 const int application_mark = HELPER + MARK;
 
-void fwgen_app_start(void)
+static void application_task(void *argument)
 {
     (void)*(const volatile int *)&application_mark;
+    (void)argument;
+}
+
+void (*volatile application_entry)(void *);
+
+void fwgen_app_start(void)
+{
+    application_entry = application_task;
 }
 """
 
@@ -35,7 +44,12 @@ def app(tmp_path: Path) -> Application:
     (root / "src" / "app.c").write_text(SOURCE)
     (root / "include" / "deep" / "helper.h").write_text("#define HELPER 40\n")
     return Application(
-        root, ("src/app.c",), ("include/deep/helper.h",), ("src", "include"), ("MARK=2",)
+        root,
+        ("src/app.c",),
+        ("include/deep/helper.h",),
+        ("src", "include"),
+        ("MARK=2",),
+        ("application_task",),
     )
 
 
@@ -52,6 +66,8 @@ def test_sources_join_the_image(
     out = tmp_path / "out"
     options = BuildOptions(app=app, link=False)
     result = build(plan.program, plan.layout, board, out, options)
+    tasks = {task["entry"] for task in result.size()["stack"]["tasks"]}  # type: ignore[index,call-overload]
+    assert "application_task" in tasks
     assert result.changed
     assert (out / "app" / "src" / "app.c").read_text() == SOURCE
     symbols = (out / "firmware.map").read_text()
@@ -73,6 +89,34 @@ def test_a_mistake_is_shown_in_the_users_file(
         build(plan.program, plan.layout, board, tmp_path / "out", BuildOptions(app=app))
     assert (caught.value.where or "").startswith(f"{file}:{SOURCE.count(chr(10)) + 1}:")
     assert not (tmp_path / "out" / "firmware.elf").exists()
+
+
+def test_a_task_that_does_not_exist(
+    tmp_path: Path, app: Application, tiny: ModuleType, board: Board, kernel: object
+) -> None:
+    plan = plan_of(tiny, board)
+    options = BuildOptions(app=replace(app, tasks=("other_task",)))
+    with pytest.raises(TaskError, match="no function other_task"):
+        build(plan.program, plan.layout, board, tmp_path / "out", options)
+
+
+def test_recursion_in_a_task(
+    tmp_path: Path, app: Application, tiny: ModuleType, board: Board, kernel: object
+) -> None:
+    plan = plan_of(tiny, board)
+    source = SOURCE.replace(
+        "    (void)argument;\n",
+        "    if (argument) {\n        application_task((char *)argument - 1);\n"
+        "        application_entry = 0;\n    }\n",
+    ).replace(
+        "static void application_task",
+        """void (*volatile application_entry)(void *);
+__attribute__((noinline)) static void application_task""",
+        1,
+    )
+    (app.root / "src" / "app.c").write_text(source)
+    with pytest.raises(TaskError, match="application_task"):
+        build(plan.program, plan.layout, board, tmp_path / "out", BuildOptions(app=app))
 
 
 def test_made_from_files(tmp_path: Path) -> None:
@@ -98,13 +142,12 @@ def test_made_from_files(tmp_path: Path) -> None:
         ({"sources": ("src/a b.c",)}, "cannot be the name"),
         ({"sources": ("src/app.py",)}, "no source file"),
         ({"sources": ("src/app.c", "src/app.S")}, "same object"),
+        ({"tasks": ("a b",)}, "no name of a function"),
         ({"defines": ("1X",)}, "no definition"),
         ({"defines": ('X="a"',)}, "no definition"),
     ],
 )
 def test_what_is_refused(app: Application, change: dict[str, object], part: str) -> None:
-    from dataclasses import replace
-
     (app.root / "src" / "app.S").write_text("")
     with pytest.raises(UsageError, match=part):
         replace(app, **change).contents()  # type: ignore[arg-type]
