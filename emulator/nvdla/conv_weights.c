@@ -119,21 +119,6 @@ static inline void copy_rows(uint8_t *to, size_t to_step, const uint8_t *from,
     }
 }
 
-static void copy_piece(uint8_t *to, size_t to_step, const uint8_t *from,
-                       size_t step, uint32_t channels, uint32_t kernels)
-{
-    /* The common sizes as moves of a register. */
-    if (channels == 8u) {
-        copy_rows(to, to_step, from, step, 8u, kernels);
-    } else if (channels == 32u) {
-        copy_rows(to, to_step, from, step, 32u, kernels);
-    } else if (channels == 64u) {
-        copy_rows(to, to_step, from, step, 64u, kernels);
-    } else {
-        copy_rows(to, to_step, from, step, channels, kernels);
-    }
-}
-
 /* Kernels of the group of atomic_k that `kernel` is in. */
 static uint32_t members_of(const struct conv *conv, uint32_t kernel)
 {
@@ -156,10 +141,43 @@ static void stage_merged(const struct conv *conv, const uint8_t *group,
         uint32_t here = conv->rows - top < merged ? conv->rows - top : merged;
         size_t step = (size_t)here * conv->deep;
 
-        copy_piece(stage + row * row_step, conv->stage_bytes,
-                   group + (size_t)top * conv->deep * members + skip * step +
-                       (size_t)(row - top) * conv->deep,
-                   step, conv->deep, count);
+        copy_rows(stage + row * row_step, conv->stage_bytes,
+                  group + (size_t)top * conv->deep * members + skip * step +
+                      (size_t)(row - top) * conv->deep,
+                  step, conv->deep, count);
+    }
+}
+
+/* Where the kernels of a group lie, and where some of them go. */
+struct group {
+    const uint8_t *from;
+    uint8_t *to;
+    size_t row_step, column_step; /* in the stage */
+    uint32_t members;             /* of the group */
+    uint32_t skip, count;         /* the first ones are not wanted */
+};
+
+/* `blocks` blocks of `wide` channels from `channel` on; alone for each width
+ * that is common, so that copies are moves of a register. */
+static inline void stage_channels(const struct conv *conv,
+                                  const struct group *group, uint32_t channel,
+                                  uint32_t blocks, uint32_t wide)
+{
+    size_t area = (size_t)conv->rows * conv->columns;
+    const uint8_t *from = group->from + channel * area * group->members +
+                          (size_t)group->skip * wide;
+
+    for (; blocks > 0; blocks--, channel += wide) {
+        for (uint32_t row = 0; row < conv->rows; row++) {
+            uint8_t *to = group->to + row * group->row_step + channel;
+
+            for (uint32_t column = 0; column < conv->columns; column++) {
+                copy_rows(to, conv->stage_bytes, from, wide, wide,
+                          group->count);
+                to += group->column_step;
+                from += (size_t)group->members * wide;
+            }
+        }
     }
 }
 
@@ -169,34 +187,37 @@ static void stage_kernels(const struct conv *conv, uint32_t kernel,
                           uint32_t count, uint8_t *stage)
 {
     const struct nvdla_config *config = conv->job->config;
-    uint32_t skip = kernel % config->atomic_k;
-    uint32_t members = members_of(conv, kernel);
     size_t area = (size_t)conv->rows * conv->columns;
     size_t whole = run_elements(conv);
     bool join = columns_join(conv);
-    size_t column_step = join ? conv->pixel_elements : whole;
-    size_t row_step = join ? whole : whole * conv->columns;
-    const uint8_t *from =
-        conv->stored + (size_t)(kernel - skip) * area * conv->deep;
+    uint32_t skip = kernel % config->atomic_k;
+    uint32_t blocks = conv->deep / config->atomic_c;
+    uint32_t rest = conv->deep % config->atomic_c;
+    struct group group = {
+        .from = conv->stored + (size_t)(kernel - skip) * area * conv->deep,
+        .to = stage,
+        .row_step = join ? whole : whole * conv->columns,
+        .column_step = join ? conv->pixel_elements : whole,
+        .members = members_of(conv, kernel),
+        .skip = skip,
+        .count = count,
+    };
 
     if (conv->merge != 0) {
-        stage_merged(conv, from, members, skip, count, stage);
+        stage_merged(conv, group.from, group.members, skip, count, stage);
         return;
     }
-    for (uint32_t block = 0; block < conv->deep; block += config->atomic_c) {
-        uint32_t rest = conv->deep - block;
-        uint32_t wide = rest < config->atomic_c ? rest : config->atomic_c;
-
-        for (uint32_t row = 0; row < conv->rows; row++) {
-            uint8_t *to = stage + row * row_step + block;
-
-            for (uint32_t column = 0; column < conv->columns; column++) {
-                copy_piece(to, conv->stage_bytes, from + (size_t)skip * wide,
-                           wide, wide, count);
-                to += column_step;
-                from += (size_t)members * wide;
-            }
-        }
+    if (config->atomic_c == 8u) {
+        stage_channels(conv, &group, 0, blocks, 8u);
+    } else if (config->atomic_c == 32u) {
+        stage_channels(conv, &group, 0, blocks, 32u);
+    } else if (config->atomic_c == 64u) {
+        stage_channels(conv, &group, 0, blocks, 64u);
+    } else {
+        stage_channels(conv, &group, 0, blocks, config->atomic_c);
+    }
+    if (rest != 0) {
+        stage_channels(conv, &group, conv->deep - rest, 1, rest);
     }
 }
 
