@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import json
 import re
 import shutil
 import subprocess
@@ -67,6 +68,21 @@ def test_driver_and_executor_are_small(firmware: Callable[..., Path]) -> None:
     assert all(objects.values()), objects
     assert sum(objects.values()) <= 3072, objects
     assert 0 < data <= 1024
+
+
+def test_what_a_small_model_needs_is_small(testdata: Path, tmp_path: Path) -> None:
+    """LeNet-5 with all defaults: nothing is in the image that it does not use."""
+    model = testdata / "nvdla" / "loadables" / "lenet5.nv_small.int8.nhwc.nvdla"
+    folder = tmp_path / "build"
+    command = ["build", "--quiet", "-b", BOARD, str(model), "-o", str(folder), "-j", "1"]
+    assert run(command) == 0
+    components = json.loads((folder / "size.json").read_text())["components"]
+    text = {component["name"]: component["text"] for component in components}
+    assert text["driver + executor"] <= 2969, text
+    assert text["startup"] + text["driver + executor"] + text["program"] <= 6144, text
+    unused = ("fwgen_fence", "fwgen_task_", "fwgen_tensor_", "place_fairly", "first_ready")
+    names = [name for _, _, name, _ in _symbols(folder / "firmware.elf")]
+    assert not [name for name in names if name.startswith(unused) and name != "fwgen_task_info"]
 
 
 def test_instructions_per_hardware_layer(folder: Path, tmp_path: Path) -> None:
