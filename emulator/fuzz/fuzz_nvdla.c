@@ -11,8 +11,7 @@
  *   5 memory  offset (2 bytes), value (1 byte), repeated over 16 bytes
  *   6 raw     offset (4 bytes), value (4 bytes): any offset of the window
  *   7 arm     every block's OP_ENABLE, then run
- * Memory is 64 KiB at 0 of both ports, and values that name an address are cut
- * to it often enough for operations to get somewhere. The work of an operation
+ * Memory is 16 KiB at 0 of both ports. The work of an operation
  * is limited, so that an input costs milliseconds.
  */
 #include <stdint.h>
@@ -23,12 +22,20 @@
 #include "flat_memory.h"
 #include "model.h"
 
-#define MEMORY_SIZE 0x10000u
+#define MEMORY_SIZE 0x4000u
 #define MAX_MACS ((uint64_t)1 << 15)
 #define MAX_ELEMENTS ((uint64_t)1 << 11)
 #define MAX_BYTES ((size_t)1 << 17)
 #define MAX_JOBS 24u
-#define CONFIGS 6u
+
+/* Published, and the one that has BDMA and RUBIK. */
+static const char *const configs[] = {
+    "nv_small",        "nv_small_256",        "nv_small_256_full",
+    "nv_medium_512",   "nv_medium_1024_full", "nv_large",
+    "test_bdma_rubik",
+};
+
+#define CONFIGS (sizeof configs / sizeof configs[0])
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -59,7 +66,7 @@ static void arm_all(struct accel_model *model)
     for (unsigned block = 0; block < BLOCK_COUNT; block++) {
         uint32_t inside = nvdla_op_enable_offset(block);
 
-        if (inside != 0 && block != BLOCK_RBK) {
+        if (inside != 0 && (block != BLOCK_RBK || model->config->has_rubik)) {
             nvdla_family.write(model, block << 12 | inside, 1);
         }
     }
@@ -111,7 +118,7 @@ static uint8_t *dram, *sram;
  * A model as after creation, with zero-filled memory. Models are made once;
  * copying a kept image back costs a tenth of making one.
  */
-static struct accel_model *fresh_model(uint32_t config)
+static struct accel_model *fresh_model(size_t config)
 {
     static struct flat_memory *memory;
     static struct accel_model *models[CONFIGS];
@@ -126,8 +133,8 @@ static struct accel_model *fresh_model(uint32_t config)
         struct accel_host host = flat_memory_host(memory);
         char error[200];
 
-        models[config] = nvdla_family.create(nvdla_family.configs()[config],
-                                             &host, error, sizeof error);
+        models[config] =
+            nvdla_family.create(configs[config], &host, error, sizeof error);
         images[config] = malloc(sizeof *images[config]);
         if (models[config] == NULL || images[config] == NULL) {
             abort();
@@ -147,7 +154,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         "irq-lost:*",   "irq-late:*:50", "irq-twice:*",    "irq-spurious:*",
         "stuck-busy:1", "dma-error:1",   "bit-flip:*:100", NULL};
     struct input input = {data, size};
-    uint32_t config = take(&input, 1) % CONFIGS;
+    size_t config = take(&input, 1) % CONFIGS;
     uint32_t fault = take(&input, 1) % 16u;
     struct accel_model *model = fresh_model(config);
     char error[200];

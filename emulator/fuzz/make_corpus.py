@@ -17,7 +17,7 @@ INDEX = {name: number for number, name in enumerate(NAMES)}
 
 CONFIGS = ("nv_small", "nv_small_256", "nv_small_256_full", "nv_medium_512", "nv_large")
 ATOM = {"nv_small": 8, "nv_small_256": 8, "nv_small_256_full": 8, "nv_medium_512": 16}
-SOURCE, TARGET, WEIGHTS, OPERANDS = 0x0000, 0x4000, 0x8000, 0xC000
+SOURCE, TARGET, WEIGHTS, OPERANDS = 0x0000, 0x1000, 0x2000, 0x3000
 
 
 def write(name: str, value: int) -> bytes:
@@ -214,6 +214,58 @@ def cdp(atom: int, channels: int, linear: int) -> bytes:
     )
 
 
+def copies() -> bytes:
+    """Two transfers, the second launched behind the first."""
+    transfer = block(
+        "BDMA",
+        {
+            "CFG_SRC_ADDR_LOW": SOURCE,
+            "CFG_DST_ADDR_LOW": TARGET,
+            "CFG_LINE": 1,
+            "CFG_CMD": 3,
+            "CFG_LINE_REPEAT": 2,
+            "CFG_SRC_LINE": 64,
+            "CFG_DST_LINE": 96,
+            "CFG_SURF_REPEAT": 1,
+            "CFG_SRC_SURF": 256,
+            "CFG_DST_SURF": 512,
+            "CFG_OP": 1,
+        },
+    )
+    return (
+        transfer
+        + write("BDMA.CFG_LAUNCH0", 1)
+        + write("BDMA.CFG_CMD", 1)
+        + write("BDMA.CFG_OP", 1)
+        + write("BDMA.CFG_LAUNCH1", 1)
+    )
+
+
+def reshape(mode: int) -> bytes:
+    return block(
+        "RBK",
+        {
+            "D_MISC_CFG": mode,
+            "D_DAIN_RAM_TYPE": 1,
+            "D_DATAIN_SIZE_0": 0x10002,
+            "D_DATAIN_SIZE_1": 34,
+            "D_DAIN_ADDR_LOW": SOURCE,
+            "D_DAIN_LINE_STRIDE": 96,
+            "D_DAIN_SURF_STRIDE": 192,
+            "D_DAIN_PLANAR_STRIDE": 64,
+            "D_DAOUT_RAM_TYPE": 1,
+            "D_DATAOUT_SIZE_1": 34,
+            "D_DAOUT_ADDR_LOW": TARGET,
+            "D_DAOUT_LINE_STRIDE": 192,
+            "D_DAOUT_SURF_STRIDE": 768,
+            "D_DAOUT_PLANAR_STRIDE": 64,
+            "D_CONTRACT_STRIDE_0": 384,
+            "D_CONTRACT_STRIDE_1": 384,
+            "D_DECONV_STRIDE": 0x10001,
+        },
+    )
+
+
 def main(argv: list[str]) -> int:
     target = Path(argv[1])
     target.mkdir(parents=True, exist_ok=True)
@@ -236,6 +288,10 @@ def main(argv: list[str]) -> int:
         }
         for name, program in seeds.items():
             (target / f"{config}_{name}").write_bytes(head + data + program)
+    head = bytes((6, 15))
+    (target / "bdma").write_bytes(head + fill(SOURCE, 3) + copies() + run)
+    for mode, name in enumerate(("contract", "split", "merge")):
+        (target / f"rubik_{name}").write_bytes(head + fill(SOURCE, 3) + reshape(mode) + run)
     return 0
 
 

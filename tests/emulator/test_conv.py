@@ -257,3 +257,42 @@ def test_wider_pixels_are_refused(device: Device, code: int) -> None:
     device.run()
     wanted = f"CDMA.D_DATAIN_FORMAT.PIXEL_FORMAT = {code}: only 8-bit pixels are modelled"
     assert wanted in device.errors()
+
+
+@pytest.mark.parametrize(("code", "u_byte"), [(28, 1), (29, 0)])
+def test_semi_planar_image(device: Device, code: int, u_byte: int) -> None:
+    """Y in one plane, U and V side by side in another; names list the high byte first."""
+    height, width, skip, line, line_uv = 4, 5, 2, 32, 64
+    second = SOURCE + 0x1000
+    rng = np.random.default_rng(code)
+    luma = rng.integers(0, 256, (height, line), dtype=np.uint8)
+    chroma = rng.integers(0, 256, (height, line_uv), dtype=np.uint8)
+    device.put(SOURCE, luma)
+    device.put(second, chroma)
+    weights = np.eye(3, dtype=np.int8)
+    device.put(WEIGHTS, pack_weights(weights.reshape(3, 3, 1, 1), 8, 8))
+    conv_registers(
+        device, (3, height, width), (3, 1, 1), (height, width), entries=-(-width * 3 // 8),
+        D_DATAIN_FORMAT=1 | code << 8, D_LINE_STRIDE=line, D_LINE_UV_STRIDE=line_uv,
+        D_DAIN_ADDR_LOW_1=second, D_PIXEL_OFFSET=skip, D_DAIN_MAP=0,
+        D_CVT_CFG=1, D_CVT_SCALE=1, D_MEAN_FORMAT=1,
+        D_MEAN_GLOBAL_0=16 | 128 << 16, D_MEAN_GLOBAL_1=100,
+    )  # fmt: skip
+    device.write("CSC.D_DATAIN_FORMAT", 1)
+    device.write("CSC.D_WEIGHT_SIZE_EXT_0", 0)
+    device.write("CSC.D_WEIGHT_SIZE_EXT_1", 2 | 2 << 16)
+    sdp_registers(device, (3, height, width), 8, flying=True)
+    device.write("SDP.D_OP_ENABLE", 1)
+    enable_conv(device)
+    device.run()
+    assert device.errors() == []
+    got = unpack(device.bytes_at(TARGET, height * width * 8), 3, height, width, 8)
+    for y in range(height):
+        for x in range(width):
+            pair = chroma[y, 2 * (x + skip) : 2 * (x + skip) + 2]
+            pixel = (luma[y, x + skip], pair[u_byte], pair[1 - u_byte])
+            want = [
+                saturate(int(value) - mean, 8)
+                for value, mean in zip(pixel, (16, 128, 100), strict=True)
+            ]
+            assert got[:, y, x].tolist() == want
