@@ -182,6 +182,8 @@ def measure(
     board: str = BOARD,
     faults: Sequence[str] = (),
     test_build: bool = False,
+    check: bool = False,
+    shared: bool = False,
 ) -> Measurement:
     """Build and run a workload.
 
@@ -191,21 +193,34 @@ def measure(
         built: depth of the build; default: the same.
         faults: of the emulated accelerator.
         test_build: with guard words and asserts.
+        check: try the interface around it first.
+        shared: both jobs use the first bank.
     """
     from fwgen.build.options import BuildKind
 
     source = folder / f"app{depth}"
     source.mkdir(parents=True, exist_ok=True)
-    (source / "pipeline_app.c").write_bytes((HERE / "pipeline_app.c").read_bytes())
-    (source / "data.h").write_text(
-        "#include <stdint.h>\n"
+    texts = {
+        "pipeline_app.c": (HERE / "pipeline_app.c").read_text(),
+        "data.h": "#include <stdint.h>\n"
         f"#define PIPELINE_RUNS {runs}u\n#define PIPELINE_DEPTH {depth}u\n"
         + _c_array("inputs", work.inputs)
-        + _c_array("expected", work.expected)
-    )
+        + _c_array("expected", work.expected),
+    }
+    for name, text in texts.items():  # what is there already needs no new build
+        path = source / name
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
     options = BuildOptions(
         kind=BuildKind.TEST if test_build else BuildKind.RELEASE,
-        app=Application.of(source / "pipeline_app.c"),
+        app=Application.of(
+            source / "pipeline_app.c",
+            defines=[
+                name
+                for name, wanted in (("PIPELINE_CHECK", check), ("PIPELINE_SHARED", shared))
+                if wanted
+            ],
+        ),
         link=False,
         profile=False,
         pipeline_depth=depth if built is None else built,
