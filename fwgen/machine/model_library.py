@@ -352,7 +352,8 @@ class EmulatedAccelerator:
         """Choose the inner loop of convolutions for every model in this process.
 
         Args:
-            name: "avx512vnni", "avx2", "plain", or None for the fastest.
+            name: "amx", "avx512vnni", "avxvnni", "avx2", "plain", or None for
+                the fastest.
 
         Returns:
             False when this host cannot run it (nothing is changed then).
