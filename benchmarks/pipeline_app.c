@@ -34,6 +34,41 @@ static void fill(const struct fwgen_model *model, uint32_t bank,
 }
 
 #ifdef PIPELINE_CHECK
+/* Cancels one of two jobs at many moments: a job is cancelled or right, and
+ * nothing is left behind for the next. Returns the number of surprises. */
+static uint32_t cancel(fwgen_device device, const struct fwgen_model *model)
+{
+    uint32_t bad = 0;
+
+    for (uint32_t n = 0; n < 60u; n++) {
+        for (uint32_t i = 0; i < 2u; i++) {
+            const struct fwgen_tensor *out =
+                fwgen_model_output_bank(model, 0, model->banks > 1u ? i : 0u);
+
+            out->address[0] ^= 0xffu;
+            fwgen_cache_clean((uintptr_t)out->address, out->size);
+            (void)fwgen_accel_submit_async(device, &jobs[i], 0);
+        }
+        fwgen_cpu_spin(n * 400u);
+        if (n % 3u != 2u) {
+            fwgen_job_cancel(&jobs[n % 3u]);
+        }
+        for (uint32_t i = 0; i < 2u; i++) {
+            const uint32_t bank = model->banks > 1u ? i : 0u;
+            const struct fwgen_tensor *out =
+                fwgen_model_output_bank(model, 0, bank);
+            const enum fwgen_result result =
+                fwgen_job_wait(&jobs[i], portMAX_DELAY);
+
+            bad += result != FWGEN_OK &&
+                   (result != FWGEN_ERROR_CANCELLED || i != n % 3u);
+            bad += result == FWGEN_OK &&
+                   memcmp(out->address, expected[bank], out->size) != 0;
+        }
+    }
+    return bad;
+}
+
 /* The interface of NVDLA users, and what must be refused. Returns the number of
  * surprises. */
 static uint32_t check(const struct fwgen_model *model)
@@ -96,6 +131,8 @@ static void run(void *argument)
     vTaskDelay(2);
 #ifdef PIPELINE_CHECK
     failed += 100u * check(model);
+    (void)fwgen_job_set_depth(&jobs[0], PIPELINE_DEPTH);
+    failed += 10000u * cancel(device, model);
     (void)fwgen_job_set_depth(&jobs[0], PIPELINE_DEPTH);
 #endif
     start = fwgen_timer_read();
