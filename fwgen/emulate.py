@@ -18,6 +18,7 @@ from fwgen.board.profile import list_boards, load_board
 from fwgen.board.types import Board
 from fwgen.errors import RunTimeout, TaskError, UsageError
 from fwgen.machine import tensors
+from fwgen.machine.config import MachineConfig
 from fwgen.machine.from_board import machine_config
 from fwgen.machine.inference import Inference, Target
 from fwgen.machine.link import ModelInfo, TensorInfo
@@ -204,6 +205,15 @@ def parse_faults(board: Board, faults: tuple[str, ...]) -> dict[str, list[str]]:
     return result
 
 
+def _machine(folder: BuildFolder, options: RunOptions) -> MachineConfig:
+    return machine_config(
+        folder.board,
+        icount=options.icount,
+        icount_shift=options.icount_shift,
+        faults=parse_faults(folder.board, options.faults),
+    )
+
+
 def run_build(
     folder: BuildFolder, options: RunOptions, echo: Callable[[str], None] | None = None
 ) -> RunReport:
@@ -218,12 +228,7 @@ def run_build(
         DeviceError: an inference failed, or the emulator died.
         RunTimeout: the limit ran out.
     """
-    machine = machine_config(
-        folder.board,
-        icount=options.icount,
-        icount_shift=options.icount_shift,
-        faults=parse_faults(folder.board, options.faults),
-    )
+    machine = _machine(folder, options)
     limit = None if options.gdb is not None else options.limit
     with QemuSession(
         folder.elf, machine, limit=limit, gdb=options.gdb, trace=options.trace, echo=echo
@@ -291,12 +296,7 @@ def watch_build(
         DeviceError: the emulator died.
         RunTimeout: `until` did not come.
     """
-    machine = machine_config(
-        folder.board,
-        icount=options.icount,
-        icount_shift=options.icount_shift,
-        faults=parse_faults(folder.board, options.faults),
-    )
+    machine = _machine(folder, options)
     limit = None if options.gdb is not None else options.limit
     exit_code: int | None = None
     with QemuSession(

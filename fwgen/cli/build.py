@@ -61,13 +61,7 @@ def _groups(
 @click.option("--shell/--no-shell", default=True, help="Text shell on the console.")
 @click.option("--profile/--no-profile", default=True, help="Time of each operation.")
 @click.option("--names/--no-names", default=True, help="Names of operations in the image.")
-@click.option(
-    "--pipeline",
-    type=click.Choice(["1", "2", "4"]),
-    default="1",
-    show_default=True,
-    help="How far operations are programmed ahead; above 1 with two banks of tensors.",
-)
+@settings.pipeline_option
 @click.option(
     "--accel",
     "accelerators",

@@ -26,13 +26,7 @@ from fwgen.errors import ExitCode
     show_default=True,
     help="Folder of the build.",
 )
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=300.0,
-    show_default=True,
-    help="Limit of wall-clock time in seconds.",
-)
+@settings.timeout_option(300.0)
 @settings.common_options
 @settings.json_option
 def demo(board: str, images: int, directory: Path, timeout: float) -> int:

@@ -26,13 +26,7 @@ from fwgen.pipeline import CompiledModel
     "-b", "--board", help="Board for program and layout; default: the first that can run it."
 )
 @click.option("--all-writes", is_flag=True, help="Program with every register write.")
-@click.option(
-    "--pipeline",
-    type=click.Choice(["1", "2", "4"]),
-    default="1",
-    show_default=True,
-    help="Program and layout of this pipeline depth.",
-)
+@settings.pipeline_option
 @settings.common_options
 @settings.json_option
 def inspect(model: Path, stage: str, board: str | None, all_writes: bool, pipeline: str) -> None:

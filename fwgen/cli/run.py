@@ -83,13 +83,7 @@ def _icount(context: click.Context, option: click.Parameter, value: str | None) 
     metavar="TEXT",
     help="Show the console instead; done when a line contains TEXT.",
 )
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=60.0,
-    show_default=True,
-    help="Limit of wall-clock time in seconds.",
-)
+@settings.timeout_option(60.0)
 @click.option(
     "--timeout-ms",
     type=click.IntRange(0, 2**20 - 1),

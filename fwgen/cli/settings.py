@@ -111,6 +111,28 @@ def common_options(command: Command) -> Command:
     return command
 
 
+def pipeline_option(command: Command) -> Command:
+    """Add --pipeline, as a word: click's choices have no numbers."""
+    return click.option(
+        "--pipeline",
+        type=click.Choice(["1", "2", "4"]),
+        default="1",
+        show_default=True,
+        help="How far operations are programmed ahead; above 1 with two banks of tensors.",
+    )(command)
+
+
+def timeout_option(seconds: float) -> Callable[[Command], Command]:
+    """Add --timeout with this default."""
+    return click.option(
+        "--timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        default=seconds,
+        show_default=True,
+        help="Limit of wall-clock time in seconds.",
+    )
+
+
 def json_option(command: Command) -> Command:
     """Add --json to a command that prints data."""
     return click.option(

@@ -1,10 +1,7 @@
-"""Fixtures: the model library, built once, and a device that is driven by register names."""
+"""Fixtures: a device that is driven by register names."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,25 +18,6 @@ SRAM_BASE, SRAM_SIZE = 0x50000000, 0x10000
 
 # Bits of GLB.S_INTR_STATUS for group 0; group 1 is the next bit.
 DONE = {"SDP": 0, "CDP": 2, "PDP": 4, "CDMA_DAT": 16, "CDMA_WT": 18, "CACC": 20}
-
-
-@pytest.fixture(scope="session")
-def model_library() -> Path:
-    """libfwgen_model.so; FWGEN_MODEL_LIBRARY names one built elsewhere (sanitizers)."""
-    given = os.environ.get("FWGEN_MODEL_LIBRARY")
-    if given:
-        return Path(given)
-    if shutil.which("cmake") is None:
-        pytest.skip("cmake is not installed")
-    build = REPOSITORY / "build" / "emulator"
-    source = REPOSITORY / "emulator"
-    for command in (
-        ["cmake", "-S", str(source), "-B", str(build)],
-        ["cmake", "--build", str(build), "--target", "fwgen_model"],
-    ):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-    return build / "libfwgen_model.so"
 
 
 class Device:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from fwgen.model.nvdla.packing import pack_feature, unpack_feature
+
 from .conftest import OPERANDS, SOURCE, TARGET, WEIGHTS, Device
 
 Int8Cube = npt.NDArray[np.int8]
@@ -15,25 +17,32 @@ BYPASS = {"D_DP_BS_CFG": 1, "D_DP_BN_CFG": 1, "D_DP_EW_CFG": 1}
 
 def pack(cube: Int8Cube, atom: int) -> Int8Cube:
     """(C, H, W) as the bytes of a feature cube with packed strides."""
-    channels, height, width = cube.shape
-    surfaces = -(-channels // atom)
-    padded = np.zeros((surfaces * atom, height, width), np.int8)
-    padded[:channels] = cube
-    return np.ascontiguousarray(padded.reshape(surfaces, atom, height, width).transpose(0, 2, 3, 1))
+    return np.frombuffer(pack_feature(cube, atom), np.int8)
 
 
 def unpack(
     data: npt.NDArray[np.uint8], channels: int, height: int, width: int, atom: int
 ) -> Int8Cube:
     """The bytes of a packed feature cube as (C, H, W)."""
-    surfaces = -(-channels // atom)
-    cube = data.view(np.int8).reshape(surfaces, height, width, atom)
-    return cube.transpose(0, 3, 1, 2).reshape(surfaces * atom, height, width)[:channels]
+    return unpack_feature(data.tobytes(), (channels, height, width), atom)
 
 
 def cube_size(channels: int, height: int, width: int, atom: int) -> int:
     """Bytes of a packed feature cube."""
     return -(-channels // atom) * height * width * atom
+
+
+def _source(shape: tuple[int, int, int], strides: tuple[int, int]) -> dict[str, int]:
+    """The source of a read DMA of SDP or CDP."""
+    channels, height, width = shape
+    return {
+        "D_DATA_CUBE_WIDTH": width - 1,
+        "D_DATA_CUBE_HEIGHT": height - 1,
+        "D_DATA_CUBE_CHANNEL": channels - 1,
+        "D_SRC_BASE_ADDR_LOW": SOURCE,
+        "D_SRC_LINE_STRIDE": strides[0],
+        "D_SRC_SURFACE_STRIDE": strides[1],
+    }
 
 
 def sdp_registers(
@@ -72,12 +81,7 @@ def sdp_registers(
     device.program(
         "SDP_RDMA",
         {
-            "D_DATA_CUBE_WIDTH": width - 1,
-            "D_DATA_CUBE_HEIGHT": height - 1,
-            "D_DATA_CUBE_CHANNEL": channels - 1,
-            "D_SRC_BASE_ADDR_LOW": SOURCE,
-            "D_SRC_LINE_STRIDE": strides[0],
-            "D_SRC_SURFACE_STRIDE": strides[1],
+            **_source(shape, strides),
             "D_FEATURE_MODE_CFG": int(flying),
             "D_SRC_DMA_CFG": 1,
         },
@@ -265,12 +269,7 @@ def cdp_registers(device: Device, shape: tuple[int, int, int], atom: int, **valu
     device.program(
         "CDP_RDMA",
         {
-            "D_DATA_CUBE_WIDTH": width - 1,
-            "D_DATA_CUBE_HEIGHT": height - 1,
-            "D_DATA_CUBE_CHANNEL": channels - 1,
-            "D_SRC_BASE_ADDR_LOW": SOURCE,
-            "D_SRC_LINE_STRIDE": strides[0],
-            "D_SRC_SURFACE_STRIDE": strides[1],
+            **_source(shape, strides),
             "D_SRC_DMA_CFG": 1,
         },
     )
