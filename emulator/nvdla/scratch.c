@@ -13,10 +13,11 @@
 #include "dma.h"
 
 #if defined(FWGEN_NO_CLONES)
-#define KEEP_BUFFERS 0u
+#define KEEPS false
 #else
-#define KEEP_BUFFERS 12u
+#define KEEPS true
 #endif
+#define KEEP_BUFFERS 12u
 #define KEEP_BYTES ((size_t)16 << 20) /* of one buffer */
 /* A larger buffer serves when it is no larger than this many times. */
 #define KEEP_FACTOR 4u
@@ -28,7 +29,7 @@ union header {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static union header *kept[KEEP_BUFFERS + 1u];
+static union header *kept[KEEP_BUFFERS];
 static unsigned kept_count;
 
 static union header *find(size_t size)
@@ -80,7 +81,7 @@ void nvdla_scratch_give(void *buffer)
     header--;
     dropped = header;
     (void)pthread_mutex_lock(&lock);
-    if (KEEP_BUFFERS != 0 && header->size <= KEEP_BYTES) {
+    if (KEEPS && header->size <= KEEP_BYTES) {
         dropped = NULL;
         if (kept_count == KEEP_BUFFERS) {
             /* One of the others makes room. */
