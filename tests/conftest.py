@@ -7,8 +7,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+# How long an example takes says more about what else the computer does.
+settings.register_profile("fwgen", deadline=None)
+settings.load_profile("fwgen")
 
 
 @pytest.fixture(scope="session")
