@@ -1,6 +1,7 @@
 /*
- * FreeRTOSConfig.h - a firmware with habits of its own: a heap, few priorities, a
- * slow tick. The handlers keep the kernel's names; the vector table uses those.
+ * FreeRTOSConfig.h - a firmware with habits of its own: a heap, few priorities,
+ * a slow tick. The handlers keep the kernel's names; the vector table uses
+ * those.
  */
 #ifndef FREERTOS_CONFIG_H
 #define FREERTOS_CONFIG_H

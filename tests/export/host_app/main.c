@@ -1,6 +1,6 @@
 /*
- * main.c - the host firmware: a task of its own runs the exported model on three
- * pictures and prints every byte of the answers on its own UART driver.
+ * main.c - the host firmware: a task of its own runs the exported model on
+ * three pictures and prints every byte of the answers on its own UART driver.
  */
 #include <stdint.h>
 

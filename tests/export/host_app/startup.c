@@ -1,6 +1,6 @@
 /*
- * startup.c - reset and vectors of the host firmware (Cortex-M3, 32 interrupts).
- * Nothing here comes from fwgen but the name of one handler.
+ * startup.c - reset and vectors of the host firmware (Cortex-M3, 32
+ * interrupts). Nothing here comes from fwgen but the name of one handler.
  */
 #include <stdint.h>
 
@@ -36,8 +36,8 @@ void host_trap(void)
     }
 }
 
-__attribute__((section(".host_vectors"), used)) static void (
-    *const host_vectors[48])(void) = {
+__attribute__((section(".host_vectors"),
+               used)) static void (*const host_vectors[48])(void) = {
     (void (*)(void))host_stack_top,
     host_reset,
     host_trap,
