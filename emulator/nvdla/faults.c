@@ -146,8 +146,7 @@ bool nvdla_fault_arm(struct accel_model *model, const char *spec, char *error,
         } else if (at[0] == 'p' && at[1] == '=') {
             if (!parse_chance(&at, &fault)) {
                 return complain(error, error_size,
-                                "a probability is p=A/B or p=A/B:seed=S",
-                                spec);
+                                "a probability is p=A/B or p=A/B:seed=S", spec);
             }
         } else if (!parse_number(&at, &fault.index)) {
             return complain(error, error_size,
