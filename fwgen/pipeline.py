@@ -175,6 +175,7 @@ def build_models(
         return finished
     from fwgen.build.project import build_image
     from fwgen.codegen.context import ModelPlan
+    from fwgen.fusion import check_fusion
     from fwgen.plan.planner import plan_all
 
     progress("lowering the models" if len(files) > 1 else "lowering the model")
@@ -189,6 +190,8 @@ def build_models(
     for name, model, index in zip(names, models, where, strict=True):
         program = lower_for(model, board.accelerators[index], options.pipeline_depth)
         programs.append(replace(program, model_name=name))
+    for program in programs:
+        check_fusion(program, options.fusion)
     progress("planning memory")
     layouts = plan_all(programs, board, plan_options(options), groups)
     return build_image(

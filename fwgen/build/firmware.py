@@ -37,6 +37,9 @@ def plan_options(options: BuildOptions) -> PlanOptions:
         stacks += 4 * options.link_stack_words
     return PlanOptions(
         guard=LINE if options.with_canaries else 0,
+        places=options.places,
+        nearest_first=options.sram_first,
+        weights=options.weights,
         least_text=_LEAST_TEXT + (_LINK_TEXT if options.link else 0),
         least_reserve=stacks + _LEAST_VARIABLES + (_LINK_VARIABLES if options.link else 0),
     )

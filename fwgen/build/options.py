@@ -49,6 +49,10 @@ class BuildOptions:
         accelerators: (model, accelerator) by name; other models take turns.
         exclusive: groups of models, by name, of which only one is in use at a time, so that
             their tensors may share memory; ("all",) names every model.
+        places: (pattern, region): where buffers or tensors with such names must lie.
+        sram_first: copy weights that fit beside the tensors to the nearest memory.
+        weights: "auto", "in-place" (read where the image holds them) or "copy" (to RAM at boot).
+        fusion: (operations as "conv+relu", on or off) where a model leaves the choice.
         pipeline_depth: 1, 2 or 4: how far operations are programmed ahead.
         optimise_program: False keeps every register write of the lowering.
         app: the user's own sources.
@@ -75,6 +79,10 @@ class BuildOptions:
     queue_length: int = 8
     accelerators: tuple[tuple[str, str], ...] = ()
     exclusive: tuple[tuple[str, ...], ...] = ()
+    places: tuple[tuple[str, str], ...] = ()
+    sram_first: bool = False
+    weights: str = "auto"
+    fusion: tuple[tuple[str, bool], ...] = ()
     pipeline_depth: int = 1
     app: Application | None = None
     jobs: int = 0

@@ -26,6 +26,7 @@ from fwgen.codegen.context import ModelPlan, ProjectContext, project_context
 from fwgen.codegen.render import render_project
 from fwgen.codegen.tree import write_tree
 from fwgen.errors import TaskError, UsageError
+from fwgen.plan.placement import placement_costs
 from fwgen.resources import resource_dir
 
 TASK_ENTRIES = ("engine_task", "link_task", "prvIdleTask")
@@ -201,7 +202,7 @@ def _write_reports(
         board.code.name,
     )
     reports = {
-        names.SIZE: _size_json(sizes, stacks),
+        names.SIZE: _size_json(sizes, stacks, plans),
         names.MEMORY_MAP: _memory_map(image, plans, board),
     }
     for name, data in reports.items():
@@ -246,9 +247,12 @@ def _check_stacks(stacks: StackReport, options: BuildOptions) -> None:
         )
 
 
-def _size_json(sizes: SizeReport, stacks: StackReport) -> dict[str, object]:
+def _size_json(
+    sizes: SizeReport, stacks: StackReport, plans: Sequence[ModelPlan]
+) -> dict[str, object]:
     data = sizes.to_json()
     data["stack"] = stacks.to_json()
+    data["placement"] = [placement_costs(plan.program, plan.layout) for plan in plans]
     return data
 
 
@@ -264,6 +268,7 @@ def _memory_map(image: Image, plans: Sequence[ModelPlan], board: Board) -> dict[
                     "name": buffer.name,
                     "role": buffer.role.value,
                     "region": placement.region,
+                    "load_region": placement.load_region,
                     "address": placement.address,
                     "size": buffer.size,
                     "reserved": placement.size,
@@ -319,6 +324,10 @@ def _build_info(
                 "config": plan.program.config,
                 "words": model.word_count,
                 "operations": model.operation_count,
+                "pipeline": {
+                    "depth": plan.program.pipeline_depth,
+                    "words": model.pipelined_word_count,
+                },
                 "layout_hash": _hex(model.layout_hash),
                 "inputs": [t.name for t in plan.program.inputs()],
                 "outputs": [t.name for t in plan.program.outputs()],

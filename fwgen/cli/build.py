@@ -19,8 +19,21 @@ def _assignments(
     for value in values:
         model, _, name = value.rpartition("=")
         if not model or not name:
-            raise click.BadParameter(f"'{value}' is not MODEL=NAME", context, option)
+            wanted = option.metavar or "NAME=VALUE"
+            raise click.BadParameter(f"'{value}' is not {wanted}", context, option)
         result.append((model, name))
+    return tuple(result)
+
+
+def _switches(
+    context: click.Context, option: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, bool], ...]:
+    result = []
+    for value in values:
+        name, _, state = value.partition("=")
+        if "+" not in name.strip("+") or state not in ("on", "off"):
+            raise click.BadParameter(f"'{value}' is not A+B=on or A+B=off", context, option)
+        result.append((name, state == "on"))
     return tuple(result)
 
 
@@ -80,6 +93,33 @@ def _groups(
     "'all' names every model.",
 )
 @click.option(
+    "--place",
+    "places",
+    metavar="TENSOR=REGION",
+    multiple=True,
+    callback=_assignments,
+    help="Memory of the board for a tensor or buffer; * and ? in the name match more.",
+)
+@click.option(
+    "--sram-first",
+    is_flag=True,
+    help="Copy weights at boot to the nearest memory, as far as the tensors leave room.",
+)
+@click.option(
+    "--weights",
+    type=click.Choice(["auto", "in-place", "copy"]),
+    default="auto",
+    show_default=True,
+    help="Read weights where the image holds them, or copy them to RAM at boot.",
+)
+@click.option(
+    "--fusion",
+    metavar="A+B=on|off",
+    multiple=True,
+    callback=_switches,
+    help="Whether operations work as one, where a model leaves the choice.",
+)
+@click.option(
     "--queue-length", type=int, default=8, show_default=True, help="Jobs waiting per accelerator."
 )
 @click.option("--all-writes", is_flag=True, help="Keep register writes that change nothing.")
@@ -109,6 +149,10 @@ def build(
     pipeline: str,
     accelerators: tuple[tuple[str, str], ...],
     exclusive: tuple[tuple[str, ...], ...],
+    places: tuple[tuple[str, str], ...],
+    sram_first: bool,
+    weights: str,
+    fusion: tuple[tuple[str, bool], ...],
     queue_length: int,
     all_writes: bool,
     jobs: int,
@@ -142,6 +186,10 @@ def build(
         "pipeline_depth": int(pipeline),
         "accelerators": accelerators,
         "exclusive": exclusive,
+        "places": places,
+        "sram_first": sram_first,
+        "weights": weights,
+        "fusion": fusion,
         "queue_length": queue_length,
         "optimise_program": not all_writes,
         "jobs": jobs,

@@ -52,6 +52,30 @@ def _print_sizes(report: dict[str, Any]) -> None:
         ],
         ("TEXT", "DATA", "BSS", "TOTAL"),
     )
+    placement = report.get("placement", [])
+    if placement:
+        print_line()
+        _print_placement(placement)
+
+
+def _print_placement(models: list[dict[str, Any]]) -> None:
+    """Where each model's bytes lie, and what that costs besides."""
+    print_table(
+        ("MODEL", "REGION", "CONSTANTS", "TENSORS"),
+        [
+            (m["model"], b["region"], b["constants"], b["tensors"])
+            for m in models
+            for b in m["buffers"]
+        ],
+        ("CONSTANTS", "TENSORS"),
+    )
+    for model in models:
+        if model["copied_at_boot"]:
+            print_line(
+                f"{model['model']}: {model['copied_at_boot']} bytes of constants are copied at boot"
+            )
+        if model["second_banks"]:
+            print_line(f"{model['model']}: {model['second_banks']} bytes are second banks")
 
 
 def share(region: dict[str, Any]) -> str:

@@ -9,70 +9,36 @@ at the top of a region whose bottom holds variables and stacks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from fwgen.board.types import Accelerator, Board, Memory
 from fwgen.errors import FitError, ModelError
+from fwgen.plan.constants import (
+    constants_do_not_fit,
+    load_regions,
+    place_constants,
+    place_copies,
+)
 from fwgen.plan.layout import Arena, Layout, Placement
 from fwgen.plan.packing import Item, lower_bound, pack
+from fwgen.plan.placement import check_weights, not_in_place, place_error, wished_regions
+from fwgen.plan.pools import (
+    LINE,
+    PlanOptions,
+    Pool,
+    Work,
+    is_shared,
+    kept,
+    largest,
+    make_pool,
+    padded,
+    reachable,
+    up,
+)
 from fwgen.program.program import Buffer, Program, Role, Space
 
+__all__ = ["LINE", "PlanOptions", "padded", "plan", "plan_all"]
+
 _STEPS = 20_000  # of the packing, by unit of effort: some two seconds at most
-LINE = 64  # bytes of a cache line: what the accelerator touches is padded to it
-
-
-@dataclass(frozen=True, slots=True)
-class PlanOptions:
-    """What the build wants of the plan.
-
-    Attributes:
-        head: bytes at the start of the code region in front of the constants
-            (vector table and what must follow it); None: room for the board's
-            interrupts.
-        text: bytes kept free behind the constants for the program text, in a
-            region that is large enough; in a smaller one a quarter of it, and at
-            least `least_text`. The linker has the last word.
-        reserve: the same for variables and stacks at the bottom of a data region.
-        least_text, least_reserve: what the smallest image needs.
-        guard: bytes of guard behind each tensor buffer, rounded up to whole
-            cache lines; 0 for none.
-        reuse: whether buffers that never live at the same time may share memory.
-        effort: multiplies the steps the packing may take.
-    """
-
-    head: int | None = None
-    text: int = 64 * 1024
-    reserve: int = 64 * 1024
-    least_text: int = 12 * 1024
-    least_reserve: int = 12 * 1024
-    guard: int = 0
-    reuse: bool = True
-    effort: int = 1
-
-
-@dataclass(slots=True)
-class _Pool:
-    """What is left of a region while the plan grows."""
-
-    memory: Memory
-    low: int  # first free address
-    high: int  # one past the last free address
-
-    @property
-    def free(self) -> int:
-        return max(0, self.high - self.low)
-
-
-@dataclass(slots=True)
-class _Plan:
-    """A program and what has been decided for it: `waiting` is not placed with the constants."""
-
-    program: Program
-    waiting: list[Buffer] = field(default_factory=list)
-    loads: dict[int, str] = field(default_factory=dict)
-    placements: dict[int, Placement] = field(default_factory=dict)
-    arenas: list[Arena] = field(default_factory=list)
-    guards: list[int] = field(default_factory=list)
 
 
 def plan(program: Program, board: Board, options: PlanOptions = PlanOptions()) -> Layout:  # noqa: B008
@@ -104,12 +70,15 @@ def plan_all(
     Raises:
         FitError: a region is too small; the message has the exact numbers.
         ModelError: a buffer cannot be placed on this board at all.
+        UsageError: a place was wished for that does not exist.
     """
-    pools = {memory.name: _pool(memory, board, options) for memory in board.memories}
+    check_weights(options.weights)
+    wishes = wished_regions(programs, board, options.places)
+    pools = {memory.name: make_pool(memory, board, options) for memory in board.memories}
     works = []
-    for program in programs:
+    for program, wished in zip(programs, wishes, strict=True):
         _check_buffers(program)
-        works.append(_place_what_stays(program, board, pools, options))
+        works.append(_place_what_stays(program, wished, board, pools, options))
     sharing = {index for group in exclusive for index in group}
     for index, work in enumerate(works):
         lasting = [b for b in work.waiting if index not in sharing or _keeps_contents(b)]
@@ -128,6 +97,8 @@ def plan_all(
                 after[name] = max(after[name][0], pool.low), min(after[name][1], pool.high)
         for name, (low, high) in after.items():
             pools[name].low, pools[name].high = low, high
+    for work in works:
+        _place_near(work, board, pools, options)
     return tuple(_layout(work, works, board) for work in works)
 
 
@@ -137,26 +108,71 @@ def _keeps_contents(buffer: Buffer) -> bool:
 
 
 def _place_what_stays(
-    program: Program, board: Board, pools: dict[str, _Pool], options: PlanOptions
-) -> _Plan:
-    """Place constants that are read in place, and keep room for what is copied at boot."""
-    result = _Plan(program)
-    constants = [b for b in program.buffers if b.role is Role.CONSTANT]
+    program: Program,
+    wishes: dict[int, str],
+    board: Board,
+    pools: dict[str, Pool],
+    options: PlanOptions,
+) -> Work:
+    """Place the constants, except those that go where the tensors leave room."""
+    result = Work(program, wishes=wishes)
     tensors = [b for b in program.buffers if b.role is not Role.CONSTANT]
+    constants = [b for b in program.buffers if b.role is Role.CONSTANT]
     in_dram = [b for b in constants if b.space is Space.DRAM]
-    copied = _place_constants(in_dram, program, board, pools, options, result)
-    copied += [b for b in constants if b.space is Space.SRAM]
-    with_data = [*copied, *(b for b in tensors if b.data is not None)]
-    result.loads = _load_regions(with_data, board, pools)
-    result.waiting = [*tensors, *copied]
+    in_sram = [b for b in constants if b.space is Space.SRAM]
+    free = [b for b in in_dram if b.id not in wishes]
+    for region in dict.fromkeys(wishes.values()):
+        here = [b for b in in_dram if wishes.get(b.id) == region]
+        memory = board.memory(region)
+        if here and memory.has("constants"):
+            if place_constants(here, [memory], pools, result):
+                raise place_error(here, region, pools[region].free)
+        elif here:
+            place_copies(here, [memory], board, pools, result)
+    regions = [m for m in board.regions("constants") if reachable(m, program)]
+    if options.weights == "in-place" and free and not regions:
+        raise not_in_place(free, board)
+    if options.weights == "copy" or not regions:
+        if free:
+            targets = _tensor_regions(Space.DRAM, program, board, None)
+            place_copies(free, targets, board, pools, result)
+    elif not options.nearest_first and place_constants(free, regions, pools, result):
+        raise constants_do_not_fit(free, regions, board, options)
+    if in_sram:
+        accelerator = _accelerator(program, board)
+        targets = _tensor_regions(Space.SRAM, program, board, accelerator)
+        place_copies(in_sram, targets, board, pools, result)
+    result.loads |= load_regions([b for b in tensors if b.data is not None], board, pools)
+    result.waiting = tensors
     return result
+
+
+def _place_near(work: Work, board: Board, pools: dict[str, Pool], options: PlanOptions) -> None:
+    """Copy to the nearest memory what the tensors have left room for; the rest stays in place."""
+    constants = [b for b in work.program.buffers if b.role is Role.CONSTANT]
+    waiting = [b for b in constants if b.id not in work.placements]
+    if not waiting:
+        return
+    nearest = _tensor_regions(Space.DRAM, work.program, board, None)[0]
+    room = pools[nearest.name].free
+    near: list[Buffer] = []
+    for buffer in waiting:
+        if padded(buffer.size) <= room and not nearest.has("constants"):
+            room -= padded(buffer.size)
+            near.append(buffer)
+    if near:
+        place_copies(near, [nearest], board, pools, work)
+    rest = [b for b in waiting if b.id not in work.placements]
+    regions = [m for m in board.regions("constants") if reachable(m, work.program)]
+    if place_constants(rest, regions, pools, work):
+        raise constants_do_not_fit(rest, regions, board, options)
 
 
 def _place_all(
     buffers: Sequence[Buffer],
-    work: _Plan,
+    work: Work,
     board: Board,
-    pools: dict[str, _Pool],
+    pools: dict[str, Pool],
     options: PlanOptions,
 ) -> None:
     accelerator = _accelerator(work.program, board)
@@ -167,7 +183,7 @@ def _place_all(
             _place_tensors(group, work.program, regions, pools, work.loads, options, work)
 
 
-def _layout(work: _Plan, works: Sequence[_Plan], board: Board) -> Layout:
+def _layout(work: Work, works: Sequence[Work], board: Board) -> Layout:
     """The finished layout: guards stay where no program's buffers lie."""
     others = [p for other in works if other is not work for p in other.placements.values()]
     guards = [
@@ -177,15 +193,6 @@ def _layout(work: _Plan, works: Sequence[_Plan], board: Board) -> Layout:
     ]
     placements = tuple(work.placements[buffer.id] for buffer in work.program.buffers)
     return Layout(board.name, placements, tuple(work.arenas), tuple(guards))
-
-
-def padded(size: int) -> int:
-    """Bytes reserved for a buffer of `size` bytes: whole cache lines, at least one."""
-    return max(LINE, _up(size, LINE))
-
-
-def _up(value: int, to: int) -> int:
-    return -(-value // to) * to
 
 
 def _check_buffers(program: Program) -> None:
@@ -208,107 +215,6 @@ def _accelerator(program: Program, board: Board) -> Accelerator | None:
     return None
 
 
-def _pool(memory: Memory, board: Board, options: PlanOptions) -> _Pool:
-    low, high = memory.base, memory.end
-    if memory is board.code:
-        head = options.head
-        if head is None:
-            head = _up(4 * (16 + board.cpu.external_irqs), 256)
-        low += head
-        high -= _kept(memory, options.text, options.least_text)
-    if memory is board.data:
-        low = max(low, memory.base + _kept(memory, options.reserve, options.least_reserve))
-    return _Pool(memory, _up(low, LINE), high)
-
-
-def _kept(memory: Memory, usual: int, least: int) -> int:
-    return max(least, min(usual, memory.size // 4))
-
-
-def _reachable(memory: Memory, program: Program) -> bool:
-    return memory.has("dma") and memory.end <= 1 << program.address_bits
-
-
-def _place_constants(
-    constants: Sequence[Buffer],
-    program: Program,
-    board: Board,
-    pools: dict[str, _Pool],
-    options: PlanOptions,
-    result: _Plan,
-) -> list[Buffer]:
-    """Place what can be read in place; return what must be copied to RAM instead."""
-    regions = [m for m in board.regions("constants") if _reachable(m, program)]
-    if not regions:
-        return list(constants)
-    waiting = list(constants)
-    for memory in regions:
-        pool = pools[memory.name]
-        taken: list[Buffer] = []
-        refused: list[Buffer] = []
-        base = end = 0
-        for buffer in waiting:
-            alignment = max(LINE, buffer.alignment)
-            address = _up(end if taken else pool.low, alignment)
-            if address + padded(buffer.size) > pool.high:
-                refused.append(buffer)
-                continue
-            base = base if taken else address
-            end = address + padded(buffer.size)
-            taken.append(buffer)
-            result.placements[buffer.id] = Placement(
-                buffer.id, memory.name, address, padded(buffer.size)
-            )
-        if taken:
-            total = sum(padded(b.size) for b in taken)
-            result.arenas.append(Arena(memory.name, "constants", base, end - base, total))
-            pool.low = end
-        waiting = refused
-    if waiting:
-        raise _constants_do_not_fit(constants, regions, board, options)
-    return []
-
-
-def _constants_do_not_fit(
-    constants: Sequence[Buffer], regions: Sequence[Memory], board: Board, options: PlanOptions
-) -> FitError:
-    needed = sum(padded(b.size) for b in constants)
-    fresh = {m.name: _pool(m, board, options) for m in regions}
-    room = sum(pool.free for pool in fresh.values())
-    names = ", ".join(f"'{m.name}' ({fresh[m.name].free} bytes free of {m.size})" for m in regions)
-    return FitError(
-        f"the constants need {needed} bytes, {max(1, needed - room)} more than {names} can give "
-        "beside the program's text",
-        where=f"board {board.name}",
-        expected=f"at most {room} bytes",
-        hints=(_largest(constants), "Build for a board with more memory for constants."),
-    )
-
-
-def _load_regions(
-    copied: Sequence[Buffer], board: Board, pools: dict[str, _Pool]
-) -> dict[int, str]:
-    """Where the initial contents of buffers in RAM lie until they are copied at boot."""
-    result: dict[int, str] = {}
-    regions = board.regions("constants") or (board.code,)
-    for buffer in copied:
-        for memory in regions:
-            pool = pools[memory.name]
-            if padded(buffer.size) <= pool.free:
-                pool.low += padded(buffer.size)
-                result[buffer.id] = memory.name
-                break
-        else:
-            raise FitError(
-                f"the initial contents of '{buffer.name}' need {padded(buffer.size)} bytes, "
-                f"'{regions[-1].name}' has {pools[regions[-1].name].free} left",
-                where=f"board {board.name}",
-                expected=f"at most {max(pools[m.name].free for m in regions)} bytes",
-                hints=(_largest(copied),),
-            )
-    return result
-
-
 def _tensor_regions(
     space: Space, program: Program, board: Board, accelerator: Accelerator | None
 ) -> list[Memory]:
@@ -320,7 +226,7 @@ def _tensor_regions(
                 hints=("Compile the model without the SRAM (CVSRAM) memory.",),
             )
         return [board.memory(accelerator.sram)]
-    regions = [m for m in board.regions("tensors", "dma") if _reachable(m, program)]
+    regions = [m for m in board.regions("tensors", "dma") if reachable(m, program)]
     if not regions:
         raise FitError(
             "the board has no memory for tensors that the accelerator can reach",
@@ -334,17 +240,21 @@ def _place_tensors(
     buffers: Sequence[Buffer],
     program: Program,
     regions: Sequence[Memory],
-    pools: dict[str, _Pool],
+    pools: dict[str, Pool],
     loads: dict[int, str],
     options: PlanOptions,
-    result: _Plan,
+    result: Work,
 ) -> None:
     """Pack into the first region; what does not fit goes to the next one, largest first."""
     items = {b.id: _item(b, program, options) for b in buffers}
     waiting = list(buffers)
     for number, memory in enumerate(regions):
         pool = pools[memory.name]
-        offsets, chosen = _best_subset(waiting, items, pool, options)
+        may = [b for b in waiting if result.wishes.get(b.id, memory.name) == memory.name]
+        wished = {b.id for b in may if b.id in result.wishes}
+        offsets, chosen = _best_subset(may, items, pool, options, wished)
+        if not wished <= {b.id for b in chosen}:
+            raise place_error([b for b in may if b.id in wished], memory.name, pool.free)
         if len(chosen) < len(waiting) and number == len(regions) - 1:
             raise _tensors_do_not_fit(waiting, items, regions, pools, options)
         if chosen:
@@ -357,7 +267,7 @@ def _place_tensors(
 
 def _item(buffer: Buffer, program: Program, options: PlanOptions) -> Item:
     """Size and lifetime for the packing. Steps are inclusive, Item's end is not."""
-    size = padded(buffer.size) + _up(options.guard, LINE)
+    size = padded(buffer.size) + up(options.guard, LINE)
     alignment = max(LINE, buffer.alignment)
     always = (
         buffer.role is not Role.INTERNAL
@@ -373,10 +283,17 @@ def _item(buffer: Buffer, program: Program, options: PlanOptions) -> Item:
 
 
 def _best_subset(
-    buffers: Sequence[Buffer], items: dict[int, Item], pool: _Pool, options: PlanOptions
+    buffers: Sequence[Buffer],
+    items: dict[int, Item],
+    pool: Pool,
+    options: PlanOptions,
+    wished: set[int],
 ) -> tuple[list[int], list[Buffer]]:
-    """The buffers that go into a region: all, or all but the fewest of the largest."""
-    by_size = sorted(buffers, key=lambda b: (-items[b.id].size, b.id))
+    """The buffers that go into a region: all, or all but the fewest of the largest.
+
+    What is wished to lie there is left out last.
+    """
+    by_size = sorted(buffers, key=lambda b: (b.id in wished, -items[b.id].size, b.id))
 
     def attempt(dropped: int, goal: int | None) -> tuple[list[int], list[Buffer]] | None:
         kept = sorted(by_size[dropped:], key=lambda b: b.id)
@@ -390,7 +307,7 @@ def _best_subset(
     everything = attempt(0, None)
     if everything is not None:
         return everything
-    room = max(0, pool.free - _up(options.guard, LINE))
+    room = max(0, pool.free - up(options.guard, LINE))
     low, high = 0, len(by_size)  # `low` dropped does not fit, `high` (nothing kept) does
     while high - low > 1:
         middle = (low + high) // 2
@@ -402,21 +319,14 @@ def _best_subset(
     return best if best is not None else ([], [])
 
 
-def _is_shared(memory: Memory) -> bool:
-    """Whether the linker places things at the bottom of this region."""
-    return not {"data", "code", "constants"}.isdisjoint(memory.use)
-
-
-def _arena_base(
-    items: Sequence[Item], height: int, pool: _Pool, options: PlanOptions
-) -> int | None:
+def _arena_base(items: Sequence[Item], height: int, pool: Pool, options: PlanOptions) -> int | None:
     """Address of offset 0 of a tensor arena in what is left of a region; None: no room."""
     alignment = max((item.alignment for item in items), default=LINE)
-    guard = _up(options.guard, LINE)
-    if _is_shared(pool.memory):
+    guard = up(options.guard, LINE)
+    if is_shared(pool.memory):
         base = (pool.high - height) // alignment * alignment
         return base if base - guard >= pool.low else None
-    base = _up(pool.low + guard, alignment)
+    base = up(pool.low + guard, alignment)
     return base if base + height <= pool.high else None
 
 
@@ -424,14 +334,14 @@ def _commit(
     buffers: Sequence[Buffer],
     items: dict[int, Item],
     offsets: Sequence[int],
-    pool: _Pool,
+    pool: Pool,
     loads: dict[int, str],
     options: PlanOptions,
-    result: _Plan,
+    result: Work,
 ) -> None:
     """Turn offsets into addresses at the top of the region."""
     chosen = [items[b.id] for b in buffers]
-    guard = _up(options.guard, LINE)  # one in front of the arena, one behind each buffer
+    guard = up(options.guard, LINE)  # one in front of the arena, one behind each buffer
     height = max(offset + item.size for offset, item in zip(offsets, chosen, strict=True))
     base = _arena_base(chosen, height, pool, options)
     assert base is not None
@@ -448,7 +358,7 @@ def _commit(
     )
     if guard:
         result.guards += [start, *_free_guards(spans)]
-    if _is_shared(pool.memory):
+    if is_shared(pool.memory):
         pool.high = start
     else:
         pool.low = end
@@ -464,7 +374,7 @@ def _tensors_do_not_fit(
     buffers: Sequence[Buffer],
     items: dict[int, Item],
     regions: Sequence[Memory],
-    pools: dict[str, _Pool],
+    pools: dict[str, Pool],
     options: PlanOptions,
 ) -> FitError:
     memory = regions[-1]
@@ -472,10 +382,10 @@ def _tensors_do_not_fit(
     chosen = [items[b.id] for b in buffers]
     needed = pack(chosen, steps=options.effort * _STEPS).height
     bound = lower_bound(chosen)
-    hints = [_largest(buffers)]
+    hints = [largest(buffers)]
     if memory.has("data"):
-        kept = _kept(memory, options.reserve, options.least_reserve)
-        hints.append(f"{kept} bytes of '{memory.name}' are kept for variables and stacks.")
+        reserve = kept(memory, options.reserve, options.least_reserve)
+        hints.append(f"{reserve} bytes of '{memory.name}' are kept for variables and stacks.")
     hints.append("Build for a board with more memory, or compile a smaller model.")
     return FitError(
         f"the tensors need {needed} bytes (at least {bound}), "
@@ -484,8 +394,3 @@ def _tensors_do_not_fit(
         expected=f"at most {pool.free} bytes",
         hints=tuple(hints),
     )
-
-
-def _largest(buffers: Sequence[Buffer]) -> str:
-    top = sorted(buffers, key=lambda b: (-b.size, b.id))[:5]
-    return "The largest: " + ", ".join(f"{b.name} ({b.size} bytes)" for b in top) + "."

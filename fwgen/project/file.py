@@ -37,7 +37,7 @@ LARGEST_APP = 2000
 """More source files than any application has; a pattern that finds them is a mistake."""
 
 _DECODER = Decoder({"models": "model"}, ("docs/applications.md lists all keys.",))
-_RENAMED = {"names": "operation_names", "pipeline": "pipeline_depth"}
+_RENAMED = {"names": "operation_names", "pipeline": "pipeline_depth", "place": "places"}
 """Keys of [build] that are called otherwise in BuildOptions."""
 
 
@@ -124,6 +124,13 @@ def read_project(folder: Path) -> Project:
             expected=error.expected,
             hints=error.hints,
         ) from None
+    for index, pair in enumerate(table.build.place):
+        if len(pair) != 2:
+            raise UsageError(
+                f"{len(pair)} names are no place",
+                where=root.where(("build", "place", index)),
+                expected='two names: ["TENSOR", "REGION"]',
+            )
     board = table.board
     if board.endswith(".toml") or "/" in board:
         board = str(folder / board)

@@ -76,6 +76,12 @@ class BuildTable:
         tuple[tuple[Text, ...], ...],
         Meta(description='groups of models by name, as [["a", "b"]], or [["all"]]'),
     ] = ()
+    place: Annotated[
+        tuple[tuple[Text, ...], ...],
+        Meta(description='memories for tensors or buffers, as [["image", "sram"]]'),
+    ] = ()
+    sram_first: bool = False
+    weights: Literal["auto", "in-place", "copy"] = "auto"
     all_writes: bool = False
 
 
