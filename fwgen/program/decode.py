@@ -93,11 +93,27 @@ def decode(words: Sequence[int]) -> Iterator[Instruction]:
     """All commands of a program up to and including END.
 
     Raises:
-        ModelError: as `decode_one`, or no END, or words after it.
+        ModelError: as `decode_one`, or no END, or words after it, or a conditional block
+            that does not end with a command in it.
     """
     position = 0
+    skips: list[int] = []  # where the blocks around the position end, innermost last
     while position < len(words):
         instruction = decode_one(words, position)
+        while skips and skips[-1] == position:
+            skips.pop()
+        end = position + 1 + len(instruction.operands)
+        if instruction.opcode is Opcode.ONLY:
+            end += instruction.field
+        # The last word is the END, which no block contains.
+        outer = skips[-1] if skips else len(words) - (instruction.opcode is Opcode.ONLY)
+        if end > outer or (skips and instruction.opcode is Opcode.END):
+            raise ModelError(
+                "a conditional block ends inside a command or behind the program",
+                where=f"program word {position}",
+            )
+        if instruction.opcode is Opcode.ONLY and instruction.field:
+            skips.append(end)
         yield instruction
         position += 1 + len(instruction.operands)
         if instruction.opcode is Opcode.END:

@@ -13,10 +13,12 @@ from fwgen.program.commands import (
     Cache,
     CacheAction,
     Command,
+    Condition,
     Cpu,
     End,
     Kernel,
     Mark,
+    Only,
     Poll,
     SelectGroup,
     Wait,
@@ -135,6 +137,10 @@ def test_what_the_encoding_cannot_hold(
         ([0x10200404, 1], "beyond the end"),
         ([0, 0], "words after END"),
         ([0x70100005, 1, 2], "beyond the end"),
+        ([0xA0100001, 0], "conditional block"),
+        ([0xA0100003, 0x30100404, 0x30100404, 0], "conditional block"),
+        ([0xA0100001, 0x10100404, 1, 0], "conditional block"),
+        ([0xA0100002, 0xA0200002, 0x30100404, 0x30100404, 0], "conditional block"),
     ],
 )
 def test_damaged_words(words: list[int], message: str) -> None:
@@ -171,3 +177,55 @@ def test_swap_exchanges_only_named_pairs() -> None:
     assert swap_pairs(0b0110, 0b01) == 0b0101
     assert swap_pairs(0b0110, 0b11) == 0b1001
     assert swap_pairs(0x80000001, 0x8001) == 0x40000002
+
+
+def test_banks_differ_only_where_they_must(traits: RegisterTraits, layout: Layout) -> None:
+    """One program for both banks: the second one's values follow under a condition."""
+    commands = (
+        SelectGroup(0x1004, 0, 0),
+        Write(0x1010, 300),
+        Write(0x1014, AddressOf(0)),
+        Write(0x1018, AddressOf(0, following=True)),
+        Write(0x101C, AddressOf(0, high=True)),
+        Cache(CacheAction.CLEAN, 0),
+        Cache(CacheAction.CLEAN, 0, following=True),
+        Only(Condition.COLD, (Write(0x1014, AddressOf(0, 4)),)),
+        End(),
+    )
+    source = replace(program(*commands), banks=((0, 1),))
+    words = all_words(encode(source, layout, traits))
+
+    def play(bank: int, following: int | None) -> list[tuple[int, int]]:
+        events = Player().run(words, bank, following)
+        return [(e.register, e.value) for e in events if isinstance(e, RegisterWrite)]
+
+    first, second = 0x2000_0000, 0x2000_0100
+    for bank, base in ((0, first), (1, second)):
+        final = dict(play(bank, None))
+        assert final[0x1010] == 300
+        assert final[0x1014] == base + 4
+        assert final[0x101C] == 0
+    maintained = [
+        [e.operands[2] for e in Player().run(words, bank) if isinstance(e, Pause) and e.operands]
+        for bank in (0, 1)
+    ]
+    assert maintained == [[first], [second]]
+
+
+def test_the_following_run_has_its_own_bank(traits: RegisterTraits, layout: Layout) -> None:
+    ahead = (Write(0x1010, AddressOf(0, following=True)), Write(0x1014, AddressOf(0)))
+    source = replace(
+        program(SelectGroup(0x1004, 0, 0), Only(Condition.NEXT, ahead), End()), banks=((0, 1),)
+    )
+    words = all_words(encode(source, layout, traits))
+    addresses = (0x2000_0000, 0x2000_0100)
+    for bank in (0, 1):
+        for following in (0, 1):
+            final = {
+                e.register: e.value
+                for e in Player().run(words, bank, following)
+                if isinstance(e, RegisterWrite)
+            }
+            assert (final[0x1010], final[0x1014]) == (addresses[following], addresses[bank])
+        alone = [e for e in Player().run(words, bank) if isinstance(e, RegisterWrite)]
+        assert [e.register for e in alone] == [0x1004]
