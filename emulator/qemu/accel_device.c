@@ -182,6 +182,11 @@ static void arm_timer(struct accel_device *device)
 {
     uint64_t event;
 
+    if (device->resetting) {
+        /* catch_up() leaves the event where it is: a timer for it would expire
+         * over and over, with the big lock that reset() waits for. */
+        return;
+    }
     if (device->threaded && device->worker.busy) {
         return; /* work_done() comes back here */
     }
