@@ -9,19 +9,10 @@
 
 #include <stdint.h>
 
+#include "clones.h"
+
 /* 128 bits hold any product that is then shifted left. */
 __extension__ typedef __int128 nvdla_wide;
-
-/*
- * Marks a function whose loops are compiled for wider vector units as well;
- * the loader picks the version. Sanitizers and these do not go together.
- */
-#if defined(__x86_64__) && defined(__linux__) && !defined(FWGEN_NO_CLONES)
-#define NVDLA_CLONES                                                           \
-    __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
-#else
-#define NVDLA_CLONES
-#endif
 
 /* Low bits of value as a two's complement number of that width (1..32). */
 static inline int32_t nvdla_sign_extend(uint32_t value, unsigned bits)

@@ -339,7 +339,7 @@ static void start_sums(const struct conv *conv, size_t first, size_t end,
 }
 
 /* Rounds and saturates `count` results of CACC; returns how many saturated. */
-NVDLA_CLONES
+FWGEN_CLONES
 static uint32_t round_sums(int32_t *sums, const int64_t *wide, unsigned shift,
                            size_t count)
 {

@@ -243,7 +243,7 @@ static void stage_block(const struct conv *conv, uint32_t first)
     }
 }
 
-NVDLA_CLONES
+FWGEN_CLONES
 static int32_t sum_bytes(const uint8_t *bytes, size_t count)
 {
     int32_t sum = 0;

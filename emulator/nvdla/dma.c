@@ -66,6 +66,14 @@ bool nvdla_dma_write(struct nvdla_job *job, const struct nvdla_port *port,
     return true;
 }
 
+void nvdla_job_no_memory(struct nvdla_job *job, uint64_t size)
+{
+    nvdla_job_error(job,
+                    "the operation needs a buffer of %" PRIu64
+                    " bytes: too large to emulate",
+                    size);
+}
+
 void *nvdla_job_allocate(struct nvdla_job *job, uint64_t size)
 {
     void *result = NULL;
@@ -75,10 +83,7 @@ void *nvdla_job_allocate(struct nvdla_job *job, uint64_t size)
         result = aligned_alloc(64, ((size_t)size + 63u) / 64u * 64u + 64u);
     }
     if (result == NULL) {
-        nvdla_job_error(job,
-                        "the operation needs a buffer of %" PRIu64
-                        " bytes: too large to emulate",
-                        size);
+        nvdla_job_no_memory(job, size);
     }
     return result;
 }

@@ -27,6 +27,8 @@ bool nvdla_dma_write(struct nvdla_job *job, const struct nvdla_port *port,
                      uint64_t offset, const void *data, size_t size);
 /* NULL and an error when more than max_bytes or no memory is left. */
 void *nvdla_job_allocate(struct nvdla_job *job, uint64_t size);
+/* That error. */
+void nvdla_job_no_memory(struct nvdla_job *job, uint64_t size);
 /* Where the last unit of a job writes. */
 struct nvdla_port nvdla_job_output(const struct nvdla_job *job);
 

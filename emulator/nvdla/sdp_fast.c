@@ -168,7 +168,7 @@ void sdp_fast_open(struct sdp_fast_plan *plan, int64_t input,
                    plan_converter(plan, &range, converter);
 }
 
-NVDLA_CLONES
+FWGEN_CLONES
 static void add_values(int32_t *values, const int32_t *addends, int32_t addend,
                        unsigned count)
 {
@@ -193,7 +193,7 @@ static inline int32_t shifted(int64_t product, int64_t half, int64_t negative,
     return (int32_t)(uint32_t)(sum >> shift);
 }
 
-NVDLA_CLONES
+FWGEN_CLONES
 static void multiply_values(int32_t *values, const int32_t *multipliers,
                             int32_t multiplier, unsigned shift, bool negative,
                             unsigned count)
@@ -214,7 +214,7 @@ static void multiply_values(int32_t *values, const int32_t *multipliers,
     }
 }
 
-NVDLA_CLONES
+FWGEN_CLONES
 static void cut_off(int32_t *values, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -222,7 +222,7 @@ static void cut_off(int32_t *values, unsigned count)
     }
 }
 
-NVDLA_CLONES
+FWGEN_CLONES
 static void saturate_bytes(int8_t *out, const int32_t *values, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {

@@ -8,7 +8,7 @@
 
 #include "arith.h"
 
-NVDLA_CLONES
+FWGEN_CLONES
 static void alu_chunk(int64_t *values, const int32_t *operands, unsigned algo,
                       unsigned count)
 {
@@ -31,7 +31,7 @@ static void alu_chunk(int64_t *values, const int32_t *operands, unsigned algo,
     }
 }
 
-NVDLA_CLONES
+FWGEN_CLONES
 static void shift_chunk(int64_t *values, const int32_t *operands,
                         unsigned shift, unsigned count)
 {
@@ -59,7 +59,7 @@ static void prelu_chunk(int64_t *values, const int32_t *operands,
     }
 }
 
-NVDLA_CLONES
+FWGEN_CLONES
 static void relu_chunk(int64_t *values, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -127,7 +127,7 @@ void sdp_y_chunk(const struct y_stage *stage, struct nvdla_job *job,
     }
 }
 
-NVDLA_CLONES
+FWGEN_CLONES
 static uint32_t convert_chunk(int8_t *out, const int64_t *values,
                               int64_t offset, int64_t scale, unsigned shift,
                               unsigned count)

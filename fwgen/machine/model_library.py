@@ -122,8 +122,8 @@ def _load(library: Path) -> ctypes.CDLL:
         handle.flat_memory_take_error.argtypes = [ctypes.c_void_p]
         handle.flat_memory_take_op.restype = ctypes.c_bool
         handle.flat_memory_take_op.argtypes = [ctypes.c_void_p, ctypes.POINTER(_OpEvent)]
-        handle.nvdla_conv_kernels_force.restype = ctypes.c_bool
-        handle.nvdla_conv_kernels_force.argtypes = [_TEXT]
+        handle.conv_kernels_force.restype = ctypes.c_bool
+        handle.conv_kernels_force.argtypes = [_TEXT]
     except (OSError, AttributeError) as error:
         raise UsageError(
             f"not a usable model library: {error}",
@@ -358,4 +358,4 @@ class EmulatedAccelerator:
         Returns:
             False when this host cannot run it (nothing is changed then).
         """
-        return bool(self._library.nvdla_conv_kernels_force(None if name is None else name.encode()))
+        return bool(self._library.conv_kernels_force(None if name is None else name.encode()))

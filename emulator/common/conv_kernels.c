@@ -448,7 +448,7 @@ const struct conv_kernels *conv_kernels_select(void)
     return kernels;
 }
 
-bool nvdla_conv_kernels_force(const char *name)
+bool conv_kernels_force(const char *name)
 {
     if (name == NULL) {
         atomic_store(&chosen, NULL);

@@ -13,8 +13,8 @@
  * or int16. Runs are multiples of `unit` groups long; what they reach beyond
  * their elements has weights 0, and must be readable.
  */
-#ifndef FWGEN_NVDLA_CONV_KERNELS_H
-#define FWGEN_NVDLA_CONV_KERNELS_H
+#ifndef FWGEN_CONV_KERNELS_H
+#define FWGEN_CONV_KERNELS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,7 +69,7 @@ struct conv_kernels {
 const struct conv_kernels *conv_kernels_select(void);
 /* For tests: "amx", "avx512vnni", "avxvnni", "avx2", "plain", or NULL for the
  * fastest again. False when the host cannot run it. */
-bool nvdla_conv_kernels_force(const char *name);
+bool conv_kernels_force(const char *name);
 
 /* conv_amx.c; NULL where the compiler or the host has none. */
 const struct conv_kernels *conv_kernels_amx(void);
