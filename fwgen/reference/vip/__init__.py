@@ -1,0 +1,1 @@
+"""Reference of the VeriSilicon VIP: its job engines in plain NumPy."""
