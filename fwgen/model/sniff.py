@@ -18,6 +18,8 @@ from fwgen.model.model import Model
 
 MAX_FILE = 1 << 31
 
+_EXPECTED = "an NVDLA loadable or a VeriSilicon network binary graph"
+
 
 def _is_onnx(data: bytes) -> bool:
     """ModelProto: field 1 (ir_version, a small varint), then another known field."""
@@ -28,11 +30,18 @@ def _is_onnx(data: bytes) -> bool:
 
 
 def _is_paddle_lite(data: bytes) -> bool:
-    """u16 meta version, u64 size of the meta data, then a version text such as "v2.10"."""
-    if len(data) < 32:
+    """u16 meta version, 16 bytes of the converter's version, u64 size of the topology.
+
+    The version is a tag ("v2.10") or a branch with a commit.
+    """
+    if len(data) < 32 or data[0] > 2 or data[1]:
         return False
-    meta_version, text = struct.unpack_from("<H", data)[0], data[2:18]
-    return meta_version <= 2 and text[:1] == b"v" and text[1:2].isdigit() and b"." in text
+    text = data[2:18].rstrip(b"\0")
+    if text[:1] == b"v" and text[1:2].isdigit() and b"." in text:
+        return True
+    topology = struct.unpack_from("<Q", data, 18)[0]
+    printable = len(text) >= 4 and all(0x20 < c < 0x7F for c in text)
+    return printable and 0 < topology <= len(data) - 26
 
 
 def _is_loadable(data: bytes) -> bool:
@@ -56,8 +65,10 @@ def _is_loadable(data: bytes) -> bool:
 
 _OTHERS = (
     (lambda d: d[4:8] == b"TFL3", "a TensorFlow Lite model"),
-    (lambda d: d[:4] == b"VPMN", "a VeriSilicon network binary graph"),
-    (_is_paddle_lite, "a Paddle-Lite model"),
+    (
+        _is_paddle_lite,
+        "a Paddle-Lite naive buffer (its files end in .nb as those of VeriSilicon do)",
+    ),
     (_is_onnx, "an ONNX model"),
 )
 
@@ -125,17 +136,24 @@ def _read_model(data: bytes, name: str, source: str) -> Model:
         from fwgen.model.nvdla.model import read_model
 
         return read_model(data, name, source)
+    if data[:4] == b"VPMN":
+        from fwgen.model.nbg.model import read_model as read_nbg
+
+        return read_nbg(data, name, source)
     for matches, kind in _OTHERS:
         if matches(data):
             raise ModelError(
                 f"this is {kind}; fwgen {__version__} cannot compile it yet",
                 where=source,
-                expected="an NVDLA loadable",
-                hints=("Compile the network with nvdla_compiler and pass its loadable.",),
+                expected=_EXPECTED,
+                hints=(
+                    "Compile the network for the board's accelerator with its vendor's compiler "
+                    "and pass the result.",
+                ),
             )
     raise ModelError(
         "this is no model file that fwgen knows",
         where=source,
-        expected="an NVDLA loadable",
+        expected=_EXPECTED,
         hints=("The file may be truncated or damaged: copy or compile it again.",),
     )

@@ -12,8 +12,8 @@ from fwgen.model import load_model, open_model
 
 TFLITE = b"\x1c\x00\x00\x00TFL3" + bytes(40)
 ONNX = b"\x08\x07\x12\x07pytorch\x1a\x03" + bytes(40)
-NBG = b"VPMN" + bytes(60)
 PADDLE = b"\x01\x00v2.10\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" + bytes(60)
+PADDLE_BRANCH = b"\x02\x00develop:1a2b3c4d" + (40).to_bytes(8, "little") + bytes(60)
 
 
 @pytest.mark.parametrize(
@@ -21,10 +21,10 @@ PADDLE = b"\x01\x00v2.10\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" + bytes(60)
     [
         (TFLITE, "TensorFlow Lite"),
         (ONNX, "ONNX"),
-        (NBG, "VeriSilicon"),
         (PADDLE, "Paddle-Lite"),
+        (PADDLE_BRANCH, "Paddle-Lite"),
     ],
-    ids=["tflite", "onnx", "nbg", "paddle"],
+    ids=["tflite", "onnx", "paddle", "paddle-branch"],
 )
 def test_other_kinds_are_named(tmp_path: Path, data: bytes, kind: str) -> None:
     path = tmp_path / "model.bin"

@@ -1,0 +1,1 @@
+"""VeriSilicon VIP: neural (NN) and tensor (TP) engines that run network binary graphs."""

@@ -1,0 +1,1 @@
+"""Network binary graphs: compiled models for VeriSilicon VIP NPUs."""
