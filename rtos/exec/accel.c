@@ -136,9 +136,11 @@ static bool place_fairly(struct fwgen_engine *engine, struct fwgen_job *job)
             }
         }
     }
-    while ((other = *link) != NULL && (other->level > job->level ||
-                                       (other->level == job->level &&
-                                        (int8_t)(round - other->round) >= 0))) {
+    while (
+        (other = *link) != NULL &&
+        (other->state == JOB_RUNNING || /* begun ahead: it is next */
+         other->level > job->level ||
+         (other->level == job->level && (int8_t)(round - other->round) >= 0))) {
         link = &other->next;
     }
     job->round = (uint8_t)round;
@@ -177,6 +179,15 @@ static struct fwgen_job *first_ready(struct fwgen_engine *engine,
     }
     if (job->hooks != NULL) {
         job->hooks->take(job);
+    }
+    /* Jobs that are passed because they wait for a fence come along into the
+     * round that begins: rounds never differ by more than the queue's length.
+     */
+    for (struct fwgen_job *other = engine->first; other != job;
+         other = other->next) {
+        if (other->level == job->level) {
+            other->round = job->round;
+        }
     }
     return job;
 }
@@ -505,7 +516,7 @@ static enum fwgen_result submit(fwgen_device device, struct fwgen_job *job,
     } else if (!(policy == NULL ? place_last : policy->place)(device, job)) {
         result = FWGEN_ERROR_QUEUE_FULL;
     } else {
-        (void)xSemaphoreTake(job->done, 0); /* nobody waited last time */
+        (void)xSemaphoreTake(job->done, 0); /* of the last time */
         job->engine = device;
         job->cancelled = false;
         job->state = JOB_WAITING;
@@ -553,7 +564,8 @@ enum fwgen_result fwgen_job_wait(struct fwgen_job *job, TickType_t ticks)
         FWGEN_MISUSE();
         return FWGEN_ERROR_ARGUMENT;
     }
-    if (xSemaphoreTake(job->done, ticks) != pdTRUE) {
+    /* It is only looked at, so that everybody who waits sees it. */
+    if (xQueuePeek(job->done, NULL, ticks) != pdTRUE) {
         return FWGEN_ERROR_BUSY;
     }
     return job->report.result;

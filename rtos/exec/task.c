@@ -295,15 +295,17 @@ enum fwgen_result fwgen_task_submit(fwgen_device device,
                                     struct fwgen_task *task,
                                     uint32_t timeout_ms)
 {
-    enum fwgen_result result = check_task(task);
+    enum fwgen_result result;
+    bool misuse;
 
-    if (result != FWGEN_OK) {
-        FWGEN_MISUSE();
-        return result;
-    }
-    /* Nothing of the task may be touched while it is on its way. */
+    /* Nothing of the task may be touched while it is on its way, and its fences
+     * must stay fences until they are counted. */
     vTaskSuspendAll();
-    if (!fwgen_job_is_over(&task->job)) {
+    result = check_task(task);
+    misuse = result != FWGEN_OK;
+    if (misuse) {
+        /* nothing has changed */
+    } else if (!fwgen_job_is_over(&task->job)) {
         result = FWGEN_ERROR_BUSY;
     } else {
         task->taken = false;
@@ -315,6 +317,9 @@ enum fwgen_result fwgen_task_submit(fwgen_device device,
         }
     }
     (void)xTaskResumeAll();
+    if (misuse) {
+        FWGEN_MISUSE();
+    }
     return result;
 }
 

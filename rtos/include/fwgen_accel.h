@@ -276,7 +276,8 @@ enum fwgen_result fwgen_job_run(fwgen_device device, struct fwgen_job *job,
  * Waits until a job is over. Returns its result, or FWGEN_ERROR_BUSY when it is
  * not over after `ticks` (the job goes on and may be waited for again); 0
  * ticks only look. FWGEN_ERROR_ARGUMENT (misuse) for a job that was never
- * submitted. One task waits for a job, once for each submission.
+ * submitted. Several tasks may wait for a job, and more than once; one that
+ * submits it again does so when the others have their answer.
  */
 enum fwgen_result fwgen_job_wait(struct fwgen_job *job, TickType_t ticks);
 

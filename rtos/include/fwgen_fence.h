@@ -10,7 +10,9 @@
  *
  * A job of the accelerator that fails signals its events all the same, so that
  * nobody waits for ever, but marks them: who takes the signal gets
- * FWGEN_ERROR_DEPENDENCY, and a job that was to run on it does not run.
+ * FWGEN_ERROR_DEPENDENCY, and a job that was to run on it does not run. Signals
+ * of one fence cannot be told apart, so a mark goes with those too that wait to
+ * be taken before it: more may be called failed than are, never fewer.
  *
  * Example: an interrupt tells of a picture, a task waits for it.
  *
@@ -51,7 +53,8 @@ struct fwgen_fence {
     uint32_t users;            /* tasks that wait, jobs that name it */
     uint8_t engines;           /* bit n: a job of accelerator n waits for it */
     bool latch;
-    volatile bool failed; /* by the signal that will be taken next */
+    uint8_t failed; /* how many of the signals that are taken next are marked;
+                       an open latch: 1 if its signal is */
     StaticSemaphore_t storage;
 };
 
@@ -86,8 +89,9 @@ enum fwgen_result fwgen_fence_signal_from_isr(struct fwgen_fence *fence,
  * Returns FWGEN_OK, FWGEN_ERROR_TIMEOUT (no signal in time),
  * FWGEN_ERROR_DEPENDENCY (it came from a job that failed) or
  * FWGEN_ERROR_ARGUMENT (misuse). Blocks the calling task. Several tasks may
- * wait; the one of the highest FreeRTOS priority gets the signal, and a job
- * only what no task takes.
+ * wait, and jobs too: who runs first takes the signal, by FreeRTOS priority,
+ * where a job counts with that of the accelerator's task
+ * (NVDLA_TASK_PRIORITY).
  */
 enum fwgen_result fwgen_fence_wait(struct fwgen_fence *fence, TickType_t ticks);
 

@@ -177,3 +177,12 @@ def test_lost_interrupts_never_make_a_wrong_result(
     assert counts["least"] > SOAK // 5
     assert counts["inferences"] == counts["right"]
     assert counts["resets"] > 0
+
+
+@pytest.mark.parametrize("depth", [1, 4])
+def test_races_end_with_their_codes(play: Play, depth: int) -> None:
+    all_good(
+        play("hostile", pipeline_depth=depth),
+        "latch", "closing", "destroying", "failures", "waiting", "streaming", "cancelling",
+        "ahead", "storm",
+    )  # fmt: skip
