@@ -411,6 +411,10 @@ fwgen_device fwgen_accel_device(uint32_t index)
 
 const struct fwgen_accelerator *fwgen_accel_hardware(fwgen_device device)
 {
+    if (device == NULL) {
+        FWGEN_MISUSE();
+        return NULL;
+    }
     return device->hardware;
 }
 
@@ -435,11 +439,15 @@ struct fwgen_job *fwgen_engine_claim(struct fwgen_engine *engine,
 
 bool fwgen_engine_cancelled(const struct fwgen_engine *engine)
 {
-    return engine->current != NULL && engine->current->cancelled;
+    return engine->current->cancelled;
 }
 
 enum fwgen_device_state fwgen_accel_state(fwgen_device device)
 {
+    if (device == NULL) {
+        FWGEN_MISUSE();
+        return FWGEN_STATE_BROKEN;
+    }
     if (device->current != NULL) {
         return FWGEN_STATE_RUNNING;
     }
@@ -449,6 +457,10 @@ enum fwgen_device_state fwgen_accel_state(fwgen_device device)
 void fwgen_accel_statistics(fwgen_device device,
                             struct fwgen_statistics *statistics)
 {
+    if (device == NULL || statistics == NULL) {
+        FWGEN_MISUSE();
+        return;
+    }
     statistics->inferences = device->inferences;
     statistics->errors = device->errors;
     statistics->interrupts = device->interrupts;
@@ -472,10 +484,12 @@ uint32_t fwgen_accel_profile(fwgen_device device,
 #if FWGEN_PROFILE
     uint32_t copied = 0;
 
-    if (device->profile_model != model) {
-        return 0;
+    if (device == NULL || ticks == NULL) {
+        FWGEN_MISUSE();
+        return copied;
     }
-    while (copied < count && first + copied < model->operation_count &&
+    while (device->profile_model == model && copied < count &&
+           first + copied < model->operation_count &&
            first + copied < FWGEN_MAX_OPERATIONS) {
         ticks[copied] = device->profile[first + copied];
         copied++;
@@ -495,6 +509,10 @@ uint32_t fwgen_accel_profile(fwgen_device device,
 
 void fwgen_job_init(struct fwgen_job *job, const struct fwgen_model *model)
 {
+    if (job == NULL) {
+        FWGEN_MISUSE();
+        return;
+    }
     (void)memset(job, 0, sizeof(*job));
     job->model = model;
     job->done = xSemaphoreCreateBinaryStatic(&job->done_storage);
@@ -624,11 +642,19 @@ enum fwgen_result fwgen_job_set_depth(struct fwgen_job *job, uint32_t depth)
 
 bool fwgen_job_is_over(const struct fwgen_job *job)
 {
+    if (job == NULL) {
+        FWGEN_MISUSE();
+        return true;
+    }
     return job->state == JOB_OVER;
 }
 
 const struct fwgen_report *fwgen_job_report(const struct fwgen_job *job)
 {
+    if (job == NULL) {
+        FWGEN_MISUSE();
+        return NULL;
+    }
     return &job->report;
 }
 
@@ -696,6 +722,10 @@ enum fwgen_result fwgen_accel_submit(fwgen_device device,
 
 const struct fwgen_model *fwgen_model_find(const char *name)
 {
+    if (name == NULL) {
+        FWGEN_MISUSE();
+        return NULL;
+    }
     for (uint32_t i = 0; i < fwgen_model_count; i++) {
         if (strcmp(fwgen_models[i].name, name) == 0) {
             return &fwgen_models[i];
@@ -707,6 +737,10 @@ const struct fwgen_model *fwgen_model_find(const char *name)
 const struct fwgen_tensor *fwgen_model_input(const struct fwgen_model *model,
                                              uint32_t index)
 {
+    if (model == NULL) {
+        FWGEN_MISUSE();
+        return NULL;
+    }
     return index < model->input_count ? &model->inputs[index] : NULL;
 }
 
@@ -715,6 +749,10 @@ const struct fwgen_tensor *
 fwgen_model_input_bank(const struct fwgen_model *model, uint32_t index,
                        uint32_t bank)
 {
+    if (model == NULL) {
+        FWGEN_MISUSE();
+        return NULL;
+    }
     return index < model->input_count && (bank == 0u || bank < model->banks)
                ? &model->inputs[bank * model->input_count + index]
                : NULL;
@@ -724,6 +762,10 @@ const struct fwgen_tensor *
 fwgen_model_output_bank(const struct fwgen_model *model, uint32_t index,
                         uint32_t bank)
 {
+    if (model == NULL) {
+        FWGEN_MISUSE();
+        return NULL;
+    }
     return index < model->output_count && (bank == 0u || bank < model->banks)
                ? &model->outputs[bank * model->output_count + index]
                : NULL;
@@ -732,5 +774,9 @@ fwgen_model_output_bank(const struct fwgen_model *model, uint32_t index,
 const struct fwgen_tensor *fwgen_model_output(const struct fwgen_model *model,
                                               uint32_t index)
 {
+    if (model == NULL) {
+        FWGEN_MISUSE();
+        return NULL;
+    }
     return index < model->output_count ? &model->outputs[index] : NULL;
 }

@@ -87,12 +87,20 @@ static const struct fwgen_tensor *find(const struct fwgen_tensor *tensors,
 const struct fwgen_tensor *
 fwgen_model_find_input(const struct fwgen_model *model, const char *name)
 {
+    if (model == NULL || name == NULL) {
+        FWGEN_MISUSE();
+        return NULL;
+    }
     return find(model->inputs, model->input_count, name);
 }
 
 const struct fwgen_tensor *
 fwgen_model_find_output(const struct fwgen_model *model, const char *name)
 {
+    if (model == NULL || name == NULL) {
+        FWGEN_MISUSE();
+        return NULL;
+    }
     return find(model->outputs, model->output_count, name);
 }
 
@@ -214,6 +222,10 @@ static const struct fwgen_job_hooks task_hooks = {
 
 void fwgen_task_init(struct fwgen_task *task, const struct fwgen_model *model)
 {
+    if (task == NULL) {
+        FWGEN_MISUSE();
+        return;
+    }
     (void)memset(task, 0, sizeof(*task));
     fwgen_job_init(&task->job, model);
     task->job.hooks = &task_hooks;

@@ -11,6 +11,12 @@
  * (FWGEN_TEST_BUILD) they end in configASSERT, so that the mistake is found;
  * in others the code is returned and nothing has been changed.
  *
+ * NULL where an object is expected is misuse of every function here; one that
+ * has no code to return then returns NULL, 0 or false, or does nothing. (A job
+ * that is NULL is over; a device that is NULL is BROKEN.) So a name that
+ * fwgen_model_find() does not know, or a device that the board has not, is
+ * found at the first use.
+ *
  * Example: one inference, waiting for it.
  *
  *     const struct fwgen_model *model = fwgen_model_find("lenet5");

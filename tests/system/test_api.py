@@ -127,7 +127,7 @@ def test_bad_input_has_its_codes_and_corrupts_nothing(play: Play) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("mistake", range(6))
+@pytest.mark.parametrize("mistake", range(7))
 def test_misuse_asserts_in_test_builds(play: Play, mistake: int) -> None:
     with pytest.raises((TaskError, LineClosed)) as caught:
         play("misuse", kind=BuildKind.TEST, defines=[f"MISUSE={mistake}"], end="app: went on")
@@ -137,7 +137,7 @@ def test_misuse_asserts_in_test_builds(play: Play, mistake: int) -> None:
 
 
 def test_conditions_of_the_run_time_do_not_assert(play: Play) -> None:
-    text = play("misuse", kind=BuildKind.TEST, defines=["MISUSE=6"], end="app: went on")
+    text = play("misuse", kind=BuildKind.TEST, defines=["MISUSE=7"], end="app: went on")
     assert "app: now" in text
 
 

@@ -68,8 +68,12 @@ static bool buffers(void)
 
 static bool arguments(void)
 {
+    const volatile uint32_t *volatile const vectors = NULL;
+    const uint32_t vector = *vectors;
     struct fwgen_job job;
     struct fwgen_model elsewhere = *model;
+    struct fwgen_statistics statistics;
+    uint32_t ticks;
 
     EXPECT(fwgen_accel_submit(NULL, model, 0, NULL) == FWGEN_ERROR_ARGUMENT);
     EXPECT(fwgen_accel_submit(device, NULL, 0, NULL) == FWGEN_ERROR_ARGUMENT);
@@ -81,6 +85,33 @@ static bool arguments(void)
     fwgen_job_init(&job, model);
     EXPECT(fwgen_job_wait(&job, 0) == FWGEN_ERROR_ARGUMENT);
     EXPECT(fwgen_job_set_priority(NULL, 1) == FWGEN_ERROR_ARGUMENT);
+    EXPECT(fwgen_job_set_bank(NULL, 1) == FWGEN_ERROR_ARGUMENT);
+    EXPECT(fwgen_job_set_depth(NULL, 1) == FWGEN_ERROR_ARGUMENT);
+    EXPECT(fwgen_job_run(device, NULL, 0) == FWGEN_ERROR_ARGUMENT);
+    EXPECT(fwgen_job_wait(NULL, 0) == FWGEN_ERROR_ARGUMENT);
+    /* a name that is not found, and what follows from it */
+    EXPECT(fwgen_model_find("digit") == NULL && fwgen_model_find(NULL) == NULL);
+    EXPECT(fwgen_model_input(NULL, 0) == NULL);
+    EXPECT(fwgen_model_output(NULL, 0) == NULL);
+    EXPECT(fwgen_model_input_bank(NULL, 0, 0) == NULL);
+    EXPECT(fwgen_model_output_bank(NULL, 0, 0) == NULL);
+    EXPECT(fwgen_model_find_input(NULL, "image") == NULL);
+    EXPECT(fwgen_model_find_output(model, NULL) == NULL);
+    /* a device that the board has not */
+    EXPECT(fwgen_accel_device(1) == NULL);
+    EXPECT(fwgen_accel_hardware(NULL) == NULL);
+    EXPECT(fwgen_accel_state(NULL) == FWGEN_STATE_BROKEN);
+    EXPECT(fwgen_accel_profile(NULL, model, 0, &ticks, 1) == 0u);
+    EXPECT(fwgen_accel_profile(device, model, 0, NULL, 1) == 0u);
+    (void)memset(&statistics, 0x5a, sizeof(statistics));
+    fwgen_accel_statistics(NULL, &statistics);
+    EXPECT(statistics.errors == 0x5a5a5a5au);
+    fwgen_accel_statistics(device, NULL);
+    EXPECT(fwgen_job_is_over(NULL) && fwgen_job_report(NULL) == NULL);
+    fwgen_job_cancel(NULL);
+    fwgen_job_init(NULL, model); /* address 0 holds the vector table */
+    fwgen_task_init(NULL, model);
+    EXPECT(*vectors == vector);
     fwgen_task_init(&task, model);
     task.wait_count = 1; /* without a list */
     EXPECT(fwgen_task_submit(device, &task, 0) == FWGEN_ERROR_ARGUMENT);

@@ -48,6 +48,9 @@ static void client(void *argument)
     case 5:
         (void)nvdla_load(NULL, model);
         break;
+    case 6:
+        (void)fwgen_model_input(fwgen_model_find("no such model"), 0);
+        break;
     default:
         /* run-time conditions do not assert */
         (void)fwgen_fence_signal(&fence);
