@@ -6,8 +6,10 @@
 #include "accel_model.h"
 
 extern const struct accel_family nvdla_family;
+extern const struct accel_family vip_family;
 
-static const struct accel_family *const families[] = {&nvdla_family, NULL};
+static const struct accel_family *const families[] = {&nvdla_family,
+                                                      &vip_family, NULL};
 
 const struct accel_family *const *accel_families(void)
 {

@@ -17,6 +17,7 @@
 
 #include "accel_model.h"
 #include "config.h"
+#include "faults.h"
 #include "lut.h"
 #include "registers.h"
 
@@ -99,29 +100,7 @@ struct nvdla_job {
     struct nvdla_lut_counters lut_counters;
 };
 
-enum fault_kind {
-    FAULT_NONE,
-    FAULT_IRQ_LOST,
-    FAULT_IRQ_LATE,
-    FAULT_IRQ_TWICE,
-    FAULT_IRQ_SPURIOUS,
-    FAULT_STUCK_BUSY,
-    FAULT_DMA_ERROR,
-    FAULT_BIT_FLIP,
-};
-
-#define FAULT_ALWAYS UINT64_MAX
-#define FAULT_RANDOM (UINT64_MAX - 1u)
-#define FAULT_COUNT 8u
 #define DELAYED_COUNT 16u
-
-struct nvdla_fault {
-    enum fault_kind kind;
-    uint64_t index; /* completed operations, FAULT_ALWAYS or FAULT_RANDOM */
-    uint64_t argument;
-    uint64_t chance, outof; /* strikes chance of outof operations */
-    uint64_t seed;
-};
 
 /* Something the GLB will do later. */
 struct nvdla_delayed {
@@ -156,7 +135,7 @@ struct accel_model {
     bool spurious;       /* fault irq-spurious: line high, status 0 */
     bool irq_level;
     struct nvdla_delayed delayed[DELAYED_COUNT];
-    struct nvdla_fault faults[FAULT_COUNT];
+    struct accel_fault_list faults;
     atomic_bool in_order; /* compute at completion only (fault dma-error) */
 
     /* One slot per unit that can head a job. The mutex is held while a job
@@ -229,7 +208,6 @@ bool nvdla_fault_arm(struct accel_model *model, const char *spec, char *error,
  * index is disarmed by this. */
 bool nvdla_fault_strikes(struct accel_model *model, enum fault_kind kind,
                          uint64_t index, uint64_t *argument);
-bool nvdla_fault_armed(const struct accel_model *model, enum fault_kind kind);
 
 /* Test hook (fuzz target): bounds the work of one operation. */
 void nvdla_model_limit(struct accel_model *model, uint64_t macs,

@@ -12,7 +12,7 @@ from fwgen.machine.model_library import EmulatedAccelerator, families
 from .conftest import Device
 
 
-def test_library_lists_the_six_configurations(model_library) -> None:
+def test_library_lists_the_configurations(model_library) -> None:
     assert families(model_library) == {
         "nvdla": (
             "nv_small",
@@ -21,7 +21,14 @@ def test_library_lists_the_six_configurations(model_library) -> None:
             "nv_medium_512",
             "nv_medium_1024_full",
             "nv_large",
-        )
+        ),
+        "vip": (
+            "vip8000nanosi_pid0xb5",
+            "vip8000nanosi_plus_pid0x9f",
+            "vip_pid0x88",
+            "vip_pid0x82",
+            "vip8000nanosi_plus_pid0xb9",
+        ),
     }
 
 
