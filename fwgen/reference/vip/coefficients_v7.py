@@ -94,7 +94,7 @@ def decode_v7(read: BlobReader, job: NnDescriptor, cores: int, nn_config: int) -
             weights.append(mine)
             start += biases
             planes += offsets
-        if any(weight != job.weight_zero for weight in source.pending):
+        if source.pending:
             raise ReferenceGuestError(f"core {core}: a run passes the last weight")
         if (source.stream.position + 511) // 512 * 64 != size:
             raise ReferenceGuestError(f"core {core}: {size} bytes are too many")
