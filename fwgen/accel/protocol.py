@@ -129,13 +129,23 @@ class AcceleratorFamily(Protocol):
         another family.
         """
 
-    def lower(self, model: Model, config_name: str, pipeline_depth: int = 1) -> Program:
+    def lower(
+        self,
+        model: Model,
+        config_name: str,
+        pipeline_depth: int = 1,
+        *,
+        per_operation: bool = False,
+    ) -> Program:
         """The program that runs the model on the configuration.
 
         `pipeline_depth` above 1 adds the commands of a pipelined run (docs/pipelining.md).
+        `per_operation` waits for each operation where a family could wait for several at
+        once, so that profiles and timeouts name it; others do so anyway.
 
-        Raises UsageError for an unknown configuration, ModelError with the first
-        broken rules when the model is not supported or contradicts itself.
+        Raises UsageError for an unknown configuration or a depth that the family lacks,
+        ModelError with the first broken rules when the model is not supported or
+        contradicts itself.
         """
 
     def rules(self) -> tuple[RuleText, ...]:

@@ -34,6 +34,12 @@ _FAMILIES = {
         "fwgen.accel.nvdla.configurations",
         "CONFIGURATIONS",
     ),
+    "vip": _Entry(
+        "fwgen.accel.vip.family",
+        "VipFamily",
+        "fwgen.accel.vip.configurations",
+        "CONFIGURATIONS",
+    ),
 }
 
 

@@ -13,6 +13,7 @@ from fwgen.errors import ModelError
 from fwgen.plan.layout import Layout, Placement
 from fwgen.program.encode import EncodedLine
 from fwgen.program.program import Program, Role, Tensor
+from fwgen.program.relocation import contents as relocated
 
 LINE_WIDTH = 80
 WORDS_PER_LINE = 5
@@ -261,18 +262,18 @@ def _constants(
         buffers = []
         for placement in placements:
             buffer = program.buffers[placement.buffer]
-            assert buffer.data is not None
+            data = relocated(buffer, layout)
             buffers.append(
                 ConstantText(
                     symbol=f"model_{identifier}_{buffer.name}",
                     offset=placement.address - base,
-                    size=len(buffer.data),
+                    size=len(data),
                     file_offset=len(contents),
                     address=placement.address,
                     comment=c_comment(buffer.origin),
                 )
             )
-            contents += buffer.data
+            contents += data
         last = buffers[-1]
         suffix = f"{identifier}_{region}"
         sections.append(

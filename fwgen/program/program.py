@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from fwgen.program.commands import Command
+from fwgen.program.commands import AddressOf, Command
 
 
 class Role(StrEnum):
@@ -25,6 +25,20 @@ class Space(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Relocation:
+    """An address inside the contents of a constant buffer.
+
+    The lowest `bits` of the little-endian word at `offset` become the address, shifted
+    right by `shift`; the bits above stay as they are.
+    """
+
+    offset: int
+    value: AddressOf
+    shift: int = 0
+    bits: int = 32
+
+
+@dataclass(frozen=True, slots=True)
 class Buffer:
     """A range of memory that is placed as a whole.
 
@@ -35,6 +49,7 @@ class Buffer:
         alignment: bytes, at least 64 for what the accelerator touches.
         role: see Role.
         data: contents for CONSTANT (len == size), else None.
+        relocations: addresses in those contents, known with a Layout only.
         first_step, last_step: first and last step (index of Program.steps) at
             which the contents matter. INPUT and OUTPUT live for the whole
             program: (-1, len(steps)).
@@ -55,6 +70,7 @@ class Buffer:
     zeroed: bool
     space: Space
     origin: str
+    relocations: tuple[Relocation, ...] = ()
 
 
 class TensorDirection(StrEnum):
@@ -142,6 +158,8 @@ class Program:
             are those of depth 1 always.
         banks: pairs of buffers: the application fills or reads one while the
             accelerator uses the other. Commands and tensors name the first.
+        shadows: address ranges (first, end) at which the accelerator sees memory of its
+            own instead of the board's: no buffer may lie there.
     """
 
     family: str
@@ -159,6 +177,7 @@ class Program:
     pipeline_depth: int = 1
     pipelined: tuple[Command, ...] = ()
     banks: tuple[tuple[int, int], ...] = ()
+    shadows: tuple[tuple[int, int], ...] = ()
 
     def inputs(self) -> tuple[Tensor, ...]:
         """Input tensors in bind order."""

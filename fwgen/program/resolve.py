@@ -45,7 +45,8 @@ def check_addresses(program: Program, layout: Layout) -> None:
     """Check that the accelerator can address every buffer where it was placed.
 
     Raises:
-        FitError: a buffer ends above the accelerator's address range.
+        FitError: a buffer ends above the accelerator's address range, or lies where the
+            accelerator sees memory of its own.
     """
     limit = 1 << program.address_bits
     for placement in layout.placements:
@@ -58,3 +59,12 @@ def check_addresses(program: Program, layout: Layout) -> None:
                 expected=f"addresses below 0x{limit:x} ({program.address_bits} bits)",
                 hints=("Allow DMA only in regions of the board that the accelerator reaches.",),
             )
+        for low, high in program.shadows:
+            if placement.address < high and low < end:
+                buffer = program.buffers[placement.buffer]
+                raise FitError(
+                    f"buffer {buffer.name} lies where the accelerator sees its own memory",
+                    where=f"region {placement.region}, 0x{placement.address:x}..0x{end:x}",
+                    expected=f"addresses outside 0x{low:x}..0x{high:x}",
+                    hints=("Begin the board's regions for DMA behind that range.",),
+                )

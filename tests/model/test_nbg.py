@@ -16,12 +16,12 @@ from fwgen.model.nbg.records import PatchSource
 from fwgen.model.nbg.states import decode_states
 
 PUBLIC = [
-    # file, container, target, engines (NN, TP, SH), first input (W, H, C, N), its type
+    # file, container, target, engines (NN, TP, SH), first input innermost first, its type
     ("alike_a311d.nb", "1.0.9", 0x88, (26, 17, 1), (640, 384, 3, 1), "int8"),
     ("zerodce_a311d.nb", "1.0.9", 0x88, (22, 9, 40), (256, 256, 3, 1), "int8"),
     ("superpoint_a311d.nb", "1.0.9", 0x88, (100, 0, 0), (640, 400, 1, 1), "int8"),
     ("yolov8n_uint8_vim3.nb", "1.0.15", 0x88, (132, 784, 11), (640, 640, 3, 1), "uint8"),
-    ("mobilenet_vim3_201110.nb", "1.0.9", 0xB9, (30, 9, 0), (224, 224, 3, 1), "uint8"),
+    ("mobilenet_vim3_201110.nb", "1.0.9", 0xB9, (30, 9, 0), (3, 224, 224, 1), "uint8"),
 ]
 
 

@@ -88,7 +88,14 @@ class NvdlaFamily:
         """See AcceleratorFamily."""
         return _check(_nvdla(model), configuration(config_name))
 
-    def lower(self, model: Model, config_name: str, pipeline_depth: int = 1) -> Program:
+    def lower(
+        self,
+        model: Model,
+        config_name: str,
+        pipeline_depth: int = 1,
+        *,
+        per_operation: bool = False,
+    ) -> Program:
         """See AcceleratorFamily."""
         config = configuration(config_name)
         loadable = _nvdla(model)

@@ -27,7 +27,7 @@ class Configuration:
         model, revision, product, eco: identity registers 0x20, 0x24, 0xa8, 0xe8; None
             where no public source states it. They are compared at boot.
         generation: of the NN engine, 7 or 8: coefficients and tensor addresses differ.
-        nn_cores, tp_cores: how many engines of each kind; 0 where not known.
+        nn_cores, tp_cores: how many engines of each kind; 0 where not known, as for SRAM.
         vip_sram: bytes of the SRAM inside the NPU.
         axi_sram: bytes of SRAM on the SoC's bus that graphs may count on; 0: none.
         driver_version: of the vendor's stack that the SoC vendor ships for it.
@@ -38,7 +38,7 @@ class Configuration:
     target: int
     chips: tuple[str, ...]
     model: int
-    revision: int
+    revision: int | None
     product: int | None
     eco: int | None
     generation: int
@@ -145,7 +145,7 @@ CONFIGURATIONS: dict[str, Configuration] = {
             target=0xB9,
             chips=("Amlogic C308X (one of several candidates)",),
             model=0x8000,
-            revision=0x8003,
+            revision=None,
             product=None,
             eco=None,
             generation=8,

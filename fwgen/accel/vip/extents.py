@@ -1,0 +1,159 @@
+"""Which bytes a job touches, as offsets from its first pixel, and whether they are its own.
+
+The engines add what their descriptor says to the address of pixel (0, 0). With a ring
+buffer an address beyond its end goes on at its start (reference data), so that what
+counts is the ring's own range.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fwgen.accel.vip.fields import Place
+from fwgen.model.nbg.nn import NnJob
+from fwgen.model.nbg.tp import TpJob
+
+NO_RING_END = 0x3FFFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Bytes that a job reads or writes.
+
+    Attributes:
+        what: "input" or "output".
+        start: where pixel (0, 0) of the first plane is.
+        low, high: first byte and end, from there; low may be negative.
+        ring: bytes of the ring buffer, 0 for none.
+        ring_end: the first byte behind the ring.
+    """
+
+    what: str
+    start: Place
+    low: int
+    high: int
+    ring: int = 0
+    ring_end: Place | None = None
+
+    def reason(self, size: int) -> str | None:
+        """Why the access leaves its memory of `size` bytes; None if it does not."""
+        first, end = self.start.offset + self.low, self.start.offset + self.high
+        where = self.start.describe()
+        if self.ring:
+            assert self.ring_end is not None
+            ring_end = self.ring_end
+            if (ring_end.source, ring_end.index) != (self.start.source, self.start.index):
+                return f"the {self.what} at {where} has a ring in {ring_end.describe()}"
+            if not self.ring <= ring_end.offset <= size:
+                return (
+                    f"the ring of the {self.what}, {self.ring} bytes before "
+                    f"{ring_end.describe()}, leaves its {size} bytes"
+                )
+            if first < ring_end.offset - self.ring:  # what lies behind the end goes round
+                return f"the {self.what} at {where} begins before its ring"
+            return None
+        if first < 0 or end > size:
+            return (
+                f"the {self.what} at {where} covers bytes {first:#x} to {end:#x} "
+                f"of a memory of {size:#x}"
+            )
+        return None
+
+
+def _span(planes: int, rows: int, columns: int, plane: int, row: int) -> int:
+    """End of the last pixel, from the first one."""
+    return (planes - 1) * plane + (rows - 1) * row + columns
+
+
+def nn_input(job: NnJob) -> int:
+    """Bytes from the first to behind the last pixel that a convolution reads."""
+    planes = job.output_channels if job.depthwise else job.kernel_z
+    return _span(
+        planes, job.input_height, job.input_width, job.input_rows * job.input_row, job.input_row
+    )
+
+
+def nn_output(job: NnJob) -> int:
+    """Bytes from the first to behind the last pixel that a V8 convolution writes."""
+    width, height = job.stored_size()
+    return _span(
+        job.output_channels, height, width, job.output_rows * job.output_row, job.output_row
+    )
+
+
+def tp_input(job: TpJob) -> tuple[int, int]:
+    """First byte and end of what a TP job reads, from image pixel (0, 0)."""
+    if job.is_fully_connected:
+        return 0, job.input_planes
+    first_x, first_y, last_x, last_y = job.window()
+    low_x, high_x = max(first_x, 0), min(last_x, job.input_width - 1)
+    low_y, high_y = max(first_y, 0), min(last_y, job.input_height - 1)
+    if job.border_mode:  # the nearest pixel of the image stands for what is outside
+        low_x, low_y = min(low_x, job.input_width - 1), min(low_y, job.input_height - 1)
+        high_x, high_y = max(high_x, 0), max(high_y, 0)
+    if low_x > high_x or low_y > high_y:
+        return 0, 0
+    last = (job.input_planes - 1) * job.input_plane + high_y * job.input_row + high_x
+    return low_y * job.input_row + low_x, last + 1
+
+
+def _steps(extent: int, tile: int, step: int, taps: int) -> list[int]:
+    """Sizes of the tiles along one direction."""
+    sizes = []
+    for start in range(0, extent, step):
+        size = min(tile, extent - start)
+        if start and size < taps:
+            break
+        sizes.append(size)
+    return sizes
+
+
+def _values(size: int, taps: int, stride: int) -> int:
+    """Output values of a tile along one direction."""
+    return (size - taps) // stride + 1 if size >= taps else 0
+
+
+def tp_output(job: TpJob) -> tuple[int, int]:
+    """First byte and end of what a TP job writes, from its output address.
+
+    The most that each loop counter can reach is known from how often its loop advances;
+    jobs that fill their output reach it.
+    """
+    if job.is_fully_connected:
+        return 0, job.counts[4]
+    first_x, first_y, last_x, last_y = job.window()
+    taps_x = job.horizontal_count + 1 if job.horizontal else 1
+    taps_y = job.vertical_count + 1 if job.vertical else 1
+    stride_x, stride_y = (2 if kind == 3 else 1 for kind in (job.horizontal, job.vertical))
+    tiles_x = _steps(last_x - first_x + 1, job.tile_width, job.tile_x_step, taps_x)
+    tiles_y = _steps(last_y - first_y + 1, job.tile_height, job.tile_y_step, taps_y)
+    rows_of = [_values(size, taps_y, stride_y) for size in tiles_y]
+    values_of = [_values(size, taps_x, stride_x) for size in tiles_x]
+    tiles = job.input_planes * len(tiles_x) * len(tiles_y)
+    rows = job.input_planes * len(tiles_x) * sum(rows_of)
+    values = job.input_planes * sum(values_of) * sum(rows_of)
+    if not values:
+        return 0, 0
+    counts = (*job.counts, 0)
+    most: list[int] = []
+    advances = max(values_of) if job.reset_1 else values
+    for loop, count in enumerate(counts):
+        if loop == 2 and job.reset_1:
+            advances = max(rows_of) if job.reset_2 else rows
+        elif loop == 2 and job.reset_2:
+            advances = min(advances, max(rows_of) * max(values_of))
+        elif loop == 3 and job.reset_2:
+            advances = 1 if job.reset_3 else tiles
+        elif loop == 3 and job.reset_3:
+            advances = min(advances, max(rows_of) * (1 if job.reset_1 else max(values_of)))
+        elif loop == 4 and job.reset_3:
+            advances = tiles
+        ends_by_reset = {1: job.reset_1, 2: job.reset_2, 3: job.reset_3}.get(loop, 0)
+        if ends_by_reset or not count:
+            most.append(advances - 1)
+            advances = 1
+        else:
+            most.append(min(advances, count) - 1)
+            advances = -(-advances // count)
+    reach = [steps * step for steps, step in zip(most, job.increments, strict=True)]
+    return sum(min(0, r) for r in reach), sum(max(0, r) for r in reach) + 1
