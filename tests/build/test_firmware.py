@@ -111,6 +111,18 @@ def test_same_bytes_in_another_folder(
     assert str(tmp_path).encode() not in elf
 
 
+def test_other_options_in_the_same_folder(
+    built: Path, tmp_path: Path, plan: ModelPlan, board: Board
+) -> None:
+    """Everything that includes a changed header is compiled again, the kernel too."""
+    other = tmp_path / "project"
+    options = BuildOptions(tick_hz=250, max_priorities=6, shell=False)
+    build(plan.program, plan.layout, board, other, options)
+    assert (built / "firmware.elf").read_bytes() != (other / "firmware.elf").read_bytes()
+    build(plan.program, plan.layout, board, other)
+    assert (built / "firmware.elf").read_bytes() == (other / "firmware.elf").read_bytes()
+
+
 def test_scons_alone_finds_nothing_to_do(built: Path) -> None:
     import subprocess
     import sys
