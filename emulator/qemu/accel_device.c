@@ -32,6 +32,8 @@
 #include "accel_model.h"
 #include "dma.h"
 #include "interrupt.h"
+#include "options.h"
+#include "placement.h"
 #include "qemu_api.h"
 #include "record.h"
 #include "worker.h"
@@ -39,8 +41,6 @@
 #define NS_PER_SECOND UINT64_C(1000000000)
 #define DEFAULT_CLOCK_HZ UINT64_C(100000000)
 #define MAX_FAULTS 16u
-/* Above what machines put there: RAM overlays use less. */
-#define MAP_PRIORITY 10
 #define RESET_BYTES 4u
 #define RESET_NAME "SOC.RESET"
 
@@ -338,15 +338,6 @@ static const MemoryRegionOps reset_ops = {
 
 /* ---- options ---- */
 
-static bool parse_number(const char *value, uint64_t *number)
-{
-    char *stop;
-
-    errno = 0;
-    *number = strtoull(value, &stop, 0);
-    return stop != value && *stop == '\0' && errno == 0 && value[0] != '-';
-}
-
 static void *accel_begin(const char *value, char *error, size_t size)
 {
     struct accel_device *device;
@@ -439,7 +430,7 @@ static bool accel_option(void *overlay, const char *key, const char *value,
                  accel_device_kind.options);
         return false;
     }
-    if (!parse_number(value, number)) {
+    if (!option_number(value, number)) {
         snprintf(error, size, "%s=%s is not a number", key, value);
         return false;
     }
@@ -527,8 +518,7 @@ static MemoryRegion *map_registers(struct accel_device *device,
     if (region != NULL) {
         qemu.memory_region_init_io(region, NULL, ops, device, device->name,
                                    bytes);
-        qemu.memory_region_add_subregion_overlap(qemu.get_system_memory(), base,
-                                                 region, MAP_PRIORITY);
+        place(region, base, PRIORITY_DEVICE);
     }
     return region;
 }

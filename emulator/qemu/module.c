@@ -15,14 +15,24 @@
 #include <string.h>
 
 #include "accel_device.h"
+#include "clock_overlay.h"
+#include "dw_uart.h"
+#include "memory_overlay.h"
 #include "overlay.h"
+#include "peripheral_device.h"
 #include "qemu_api.h"
+#include "soc_reset.h"
 
 #define PREFIX "fwgen device module: "
 #define MAX_OVERLAYS 32u
 #define ERROR_BYTES 512u
 
-static const struct overlay_kind *const kinds[] = {&accel_device_kind};
+static const struct overlay_kind *const kinds[] = {
+    &accel_device_kind,       &alias_overlay_kind,
+    &clock_overlay_kind,      &dw_uart_kind,
+    &ram_overlay_kind,        &peripheral_device_kind,
+    &unassigned_overlay_kind,
+};
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
 
 static struct {
@@ -94,6 +104,7 @@ static void machine_done(Notifier *notifier, void *data)
             exit(1);
         }
     }
+    soc_reset_register();
 }
 
 static void process_exit(void)

@@ -30,17 +30,27 @@ typedef struct MemoryRegion MemoryRegion;
 typedef struct QEMUTimer QEMUTimer;
 typedef struct AioContext AioContext;
 typedef struct Error Error;
+typedef struct Chardev Chardev;
+typedef struct CharBackend CharBackend;
+typedef struct Clock Clock;
+typedef struct SerialMM SerialMM;
+typedef struct SysBusDevice SysBusDevice;
 typedef struct IRQState *qemu_irq;
 
 /* Opaque structures that we allocate: more than any version needs
- * (MemoryRegion is below 400 bytes, QEMUTimer is 48). */
+ * (MemoryRegion is below 400 bytes, QEMUTimer is 48, CharBackend 64). */
 #define QEMU_MEMORY_REGION_BYTES 4096u
 #define QEMU_TIMER_BYTES 256u
+#define QEMU_CHAR_BACKEND_BYTES 512u
 
 #define QEMU_ATTRS (UINT64_C(1) | (UINT64_C(1) << 32))
 #define QEMU_CLOCK_VIRTUAL 1
 #define QEMU_SCALE_NS 1
+#define QEMU_GUEST_RESET 7 /* SHUTDOWN_CAUSE_GUEST_RESET */
 #define QEMU_DEVICE_LITTLE_ENDIAN 2
+#define QEMU_MEMTX_OK 0u
+#define QEMU_MEMTX_DECODE_ERROR 2u
+#define QEMU_MAX_MMIO 32u /* regions of a SysBusDevice */
 
 typedef struct Notifier {
     void (*notify)(struct Notifier *notifier, void *data);
@@ -53,8 +63,10 @@ typedef struct Notifier {
 typedef struct MemoryRegionOps {
     uint64_t (*read)(void *opaque, uint64_t addr, unsigned size);
     void (*write)(void *opaque, uint64_t addr, uint64_t data, unsigned size);
-    void *read_with_attrs;
-    void *write_with_attrs;
+    uint32_t (*read_with_attrs)(void *opaque, uint64_t addr, uint64_t *data,
+                                unsigned size, uint64_t attrs);
+    uint32_t (*write_with_attrs)(void *opaque, uint64_t addr, uint64_t data,
+                                 unsigned size, uint64_t attrs);
     int endianness;
     struct {
         unsigned min_access_size;
@@ -76,6 +88,16 @@ typedef struct MemoryRegionOps {
     X(void, memory_region_init_io,                                             \
       (MemoryRegion *, Object *, const MemoryRegionOps *, void *,              \
        const char *, uint64_t))                                                \
+    X(void, memory_region_init,                                                \
+      (MemoryRegion *, Object *, const char *, uint64_t))                      \
+    X(void, memory_region_init_alias,                                          \
+      (MemoryRegion *, Object *, const char *, MemoryRegion *, uint64_t,       \
+       uint64_t))                                                              \
+    /* From 9.0 on it returns a bool beside the error. */                      \
+    X(void, memory_region_init_ram,                                            \
+      (MemoryRegion *, Object *, const char *, uint64_t, Error **))            \
+    X(uint64_t, memory_region_size, (MemoryRegion *))                          \
+    X(MemoryRegion *, sysbus_mmio_get_region, (SysBusDevice *, int))           \
     X(void, memory_region_add_subregion_overlap,                               \
       (MemoryRegion *, uint64_t, MemoryRegion *, int))                         \
     X(CPUState *, qemu_get_cpu, (int))                                         \
@@ -85,12 +107,27 @@ typedef struct MemoryRegionOps {
     X(Object *, object_resolve_path, (const char *, bool *))                   \
     X(Object *, object_resolve_path_type,                                      \
       (const char *, const char *, bool *))                                    \
+    X(Object *, object_dynamic_cast, (Object *, const char *))                 \
     X(uint64_t, object_property_get_uint, (Object *, const char *, Error **))  \
     X(const char *, object_get_typename, (const Object *))                     \
     X(void, error_free, (Error *))                                             \
+    X(const char *, error_get_pretty, (const Error *))                         \
     X(qemu_irq, qdev_get_gpio_in, (DeviceState *, int))                        \
     X(void, qemu_set_irq, (qemu_irq, int))                                     \
     X(void, qemu_register_reset, (void (*)(void *), void *))                   \
+    X(void, watchdog_perform_action, (void))                                   \
+    X(void, qemu_system_reset_request, (int))                                  \
+    X(bool, clock_set, (Clock *, uint64_t))                                    \
+    X(void, clock_propagate, (Clock *))                                        \
+    X(Chardev *, qemu_chr_find, (const char *))                                \
+    X(bool, qemu_chr_fe_init, (CharBackend *, Chardev *, Error **))            \
+    X(void, qemu_chr_fe_set_handlers,                                          \
+      (CharBackend *, int (*)(void *), void (*)(void *, const uint8_t *, int), \
+       void (*)(void *, int), int (*)(void *), void *, void *, bool))          \
+    X(int, qemu_chr_fe_write_all, (CharBackend *, const uint8_t *, int))       \
+    X(void, qemu_chr_fe_accept_input, (CharBackend *))                         \
+    X(SerialMM *, serial_mm_init,                                              \
+      (MemoryRegion *, uint64_t, int, qemu_irq, int, Chardev *, int))          \
     X(void, timer_init_full,                                                   \
       (QEMUTimer *, void *, int, int, int, void (*)(void *), void *))          \
     X(void, timer_mod_ns, (QEMUTimer *, int64_t))                              \

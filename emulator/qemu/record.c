@@ -196,3 +196,12 @@ void record_summary(struct record *record)
     }
     pthread_mutex_unlock(&lock);
 }
+
+void record_flush(struct record *record)
+{
+    pthread_mutex_lock(&lock);
+    if (record->trace != NULL) {
+        fflush(record->trace->file);
+    }
+    pthread_mutex_unlock(&lock);
+}

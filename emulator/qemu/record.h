@@ -41,5 +41,7 @@ void record_reset(struct record *record, int64_t time_ns);
 /* The last record of a device; also flushes the streams. Carries the time of
  * the last access or event: the clock cannot be read while the process ends. */
 void record_summary(struct record *record);
+/* Writes out what is buffered, without a summary. */
+void record_flush(struct record *record);
 
 #endif

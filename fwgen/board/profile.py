@@ -18,6 +18,7 @@ from fwgen.board.types import (
     Flash,
     Memory,
     Nvmem,
+    Overlay,
     Partition,
     Qemu,
     Uart,
@@ -33,6 +34,7 @@ __all__ = [
     "Flash",
     "Memory",
     "Nvmem",
+    "Overlay",
     "Partition",
     "Qemu",
     "Uart",
@@ -43,7 +45,12 @@ __all__ = [
 
 # Arrays of tables are written in the singular in TOML.
 DECODER = Decoder(
-    {"memories": "memory", "accelerators": "accelerator", "partitions": "partition"},
+    {
+        "memories": "memory",
+        "accelerators": "accelerator",
+        "partitions": "partition",
+        "overlays": "overlay",
+    },
     ("docs/boards.md lists all keys; `fwgen boards schema` prints the schema.",),
 )
 

@@ -114,6 +114,7 @@ def reference_markdown() -> str:
         (types.Partition, "`[[nvmem.partition]]`"),
         (types.Flash, "`[flash]`"),
         (types.Qemu, "`[qemu]`"),
+        (types.Overlay, "`[[qemu.overlay]]`"),
     ):
         lines += [f"### {title}", ""]
         lines += ["| key | type | default | meaning |", "|---|---|---|---|"]

@@ -24,6 +24,7 @@ Size = Annotated[
 Address = Annotated[int, Meta(ge=0, le=2**40 - 1)]
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Positive = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+SerialIndex = Annotated[int, Meta(ge=0, le=7)]
 Frequency = Annotated[int, Meta(ge=1, le=10_000_000_000)]
 
 Core = Literal[
@@ -44,6 +45,19 @@ Controller = Literal["nvic", "gicv2", "gicv3"]
 UartDriver = Literal["cmsdk_uart", "dw_apb_uart", "pl011", "imx_uart", "meson_uart"]
 MemoryUse = Literal["code", "constants", "data", "tensors", "dma", "nvmem"]
 Idle = Literal["spin", "wfi", "wfe"]
+OverlayKind = Literal[
+    "ram",
+    "alias",
+    "dw_apb_uart",
+    "imx_uart",
+    "meson_uart",
+    "dw_wdt",
+    "rk_cru",
+    "rk_pmu",
+    "registers",
+    "clock",
+]
+MachinePart = Literal["memory", "interrupt_controller", "console", "link", "unassigned"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +97,21 @@ class Cpu:
     gic_cpu_interface: Annotated[Address | None, Meta(description="GICC base (GICv2).")] = None
     gic_redistributor: Annotated[Address | None, Meta(description="GICR base (GICv3).")] = None
     timer_hz: Annotated[
-        Frequency | None, Meta(description="Arm generic timer frequency (Cortex-A).")
+        Frequency | None,
+        Meta(
+            description="Arm generic timer frequency (Cortex-A). The firmware reads it from "
+            "CNTFRQ, which may say otherwise in the emulator."
+        ),
     ] = None
+    timer_irq: Annotated[
+        int,
+        Meta(
+            ge=16,
+            le=31,
+            description="Interrupt (INTID of the PPI, 16 to 31) of the generic timer that gives "
+            "the tick; 30 is the non-secure physical timer.",
+        ),
+    ] = 30
 
     @property
     def syscall_priority(self) -> int:
@@ -151,7 +178,7 @@ class Uart:
     irq_tx: Annotated[Count | None, Meta(description="Transmit interrupt.")] = None
     baud: Annotated[int, Meta(ge=300, le=12_000_000, description="Bits per second.")] = 115200
     serial: Annotated[
-        int, Meta(ge=0, le=7, description="Index of the emulator's serial line (-serial).")
+        SerialIndex, Meta(description="Index of the emulator's serial line (-serial).")
     ] = 0
 
     @property
@@ -239,6 +266,62 @@ class Flash:
 
 
 @dataclass(frozen=True, slots=True)
+class Overlay:
+    """Something that the device module adds to QEMU's machine."""
+
+    name: Annotated[Identifier, Meta(description="Unique name, in messages and traces.")]
+    kind: Annotated[
+        OverlayKind,
+        Meta(
+            description="`ram`: memory of its own. `alias`: memory or registers that the machine "
+            "has elsewhere. UARTs, watchdog (`dw_wdt`), Rockchip's clock and reset unit "
+            "(`rk_cru`) and power management unit (`rk_pmu`). `registers`: words that "
+            "keep what is written. `clock`: another frequency for a clock of the machine."
+        ),
+    ]
+    base: Annotated[Address | None, Meta(description="First address; not for `clock`.")] = None
+    size: Annotated[Size | None, Meta(description="Bytes; of `ram`, `registers` and `alias`.")] = (
+        None
+    )
+    irq: Annotated[
+        Count | None, Meta(description="Interrupt line, as for accelerators; UARTs, `dw_wdt`.")
+    ] = None
+    clock_hz: Annotated[
+        Frequency | None, Meta(description="Frequency in Hz; `dw_wdt`, `dw_apb_uart`, `clock`.")
+    ] = None
+    serial: Annotated[
+        SerialIndex | None, Meta(description="Index of the emulator's serial line; UARTs.")
+    ] = None
+    of: Annotated[
+        str | None,
+        Meta(description="Type or path in QEMU's object tree; `alias`, path only: `clock`."),
+    ] = None
+    mmio: Annotated[
+        Count | None, Meta(description="Which memory region of that device; `alias`.")
+    ] = None
+    offset: Annotated[Address | None, Meta(description="First byte of that region; `alias`.")] = (
+        None
+    )
+    hiword: Annotated[
+        bool, Meta(description="Upper half of a write is a mask of the lower; `registers`.")
+    ] = False
+    status: Annotated[
+        Count | None,
+        Meta(description="Offset of GLB_RST_ST (`rk_cru`) or of the domains' status (`rk_pmu`)."),
+    ] = None
+    gate: Annotated[Count | None, Meta(description="Offset of the power gates; `rk_pmu`.")] = None
+    request: Annotated[
+        Count | None, Meta(description="Offset of the bus idle requests; `rk_pmu`.")
+    ] = None
+    idle: Annotated[Count | None, Meta(description="Offset of the bus idle status; `rk_pmu`.")] = (
+        None
+    )
+    ack: Annotated[Count | None, Meta(description="Offset of the idle acknowledge; `rk_pmu`.")] = (
+        None
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Qemu:
     """How QEMU plays the board."""
 
@@ -256,6 +339,26 @@ class Qemu:
     irq_offset: Annotated[
         Count, Meta(description="Added to `irq` to give that device's input line.")
     ] = 0
+    add: Annotated[
+        tuple[MachinePart, ...],
+        Meta(
+            description="Parts of this profile that the machine lacks and the device module adds "
+            "at the profile's own addresses: `memory` (all regions as RAM), "
+            "`interrupt_controller` (the machine's GIC), `console`, `link`; `unassigned`: "
+            "whatever else the machine has disappears, and an access there is a guest error."
+        ),
+    ] = ()
+    overlays: Annotated[
+        tuple[Overlay, ...],
+        Meta(description="Further things on the bus, `[[qemu.overlay]]`."),
+    ] = ()
+    reboot: Annotated[
+        bool,
+        Meta(
+            description="A reset of the machine starts the firmware again instead of ending the "
+            "emulator."
+        ),
+    ] = False
     differences: Annotated[
         tuple[str, ...],
         Meta(description="Where the emulated machine differs from silicon, one sentence each."),
@@ -297,6 +400,13 @@ class Board:
             "or a running machine."
         ),
     ] = False
+    unverified: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Keys of this profile whose values have no public source or were not "
+            'checked, as "accelerator.base" or "cpu.external_irqs".'
+        ),
+    ] = ()
     notes: Annotated[
         tuple[str, ...], Meta(description="What a user of the board should know.")
     ] = ()

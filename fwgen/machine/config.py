@@ -64,6 +64,21 @@ class AcceleratorDevice:
 
 
 @dataclass(frozen=True, slots=True)
+class OverlayDevice:
+    """Something else that the device module puts on the machine's bus.
+
+    Attributes:
+        options: options of the module in order; the first begins the overlay.
+        serial: index of the serial line that it takes from the machine; None: none.
+        reports: it writes guest errors and register accesses.
+    """
+
+    options: tuple[tuple[str, str], ...]
+    serial: int | None = None
+    reports: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class MachineConfig:
     """A machine for QEMU.
 
@@ -72,6 +87,9 @@ class MachineConfig:
         cpu, memory: -cpu and -m, None for the machine's own.
         extra_args: further arguments.
         accelerators: devices of the module.
+        overlays: what else the module adds to the machine.
+        reboot: a reset of the machine starts the firmware again; otherwise it
+            ends the emulator.
         console_serial_index: which -serial is the console.
         link_serial_index: which -serial carries the link; None: the console's.
         icount_shift: one instruction takes 2^shift ns of virtual time; None
@@ -83,6 +101,17 @@ class MachineConfig:
     memory: str | None = None
     extra_args: tuple[str, ...] = ()
     accelerators: tuple[AcceleratorDevice, ...] = ()
+    overlays: tuple[OverlayDevice, ...] = ()
+    reboot: bool = False
     console_serial_index: int = 0
     link_serial_index: int | None = None
     icount_shift: int | None = 5
+
+    @property
+    def needs_module(self) -> bool:
+        """Whether QEMU must load the device module."""
+        return bool(self.accelerators or self.overlays)
+
+    def takes_serial(self, index: int) -> bool:
+        """Whether a UART of the module, not of the machine, is on that serial line."""
+        return any(overlay.serial == index for overlay in self.overlays)

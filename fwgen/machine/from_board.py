@@ -7,18 +7,8 @@ from collections.abc import Mapping, Sequence
 from fwgen.board.types import Accelerator, Board
 from fwgen.errors import UsageError
 from fwgen.machine.config import AcceleratorDevice, MachineConfig, Range
-
-
-def merge_ranges(ranges: Sequence[Range]) -> tuple[Range, ...]:
-    """The same addresses in as few ranges as possible, ascending."""
-    out: list[Range] = []
-    for base, size in sorted(ranges):
-        if out and base <= out[-1].base + out[-1].size:
-            end = max(out[-1].base + out[-1].size, base + size)
-            out[-1] = Range(out[-1].base, end - out[-1].base)
-        else:
-            out.append(Range(base, size))
-    return tuple(out)
+from fwgen.machine.overlays import overlay_devices
+from fwgen.machine.ranges import merge_ranges
 
 
 def machine_config(
@@ -62,6 +52,8 @@ def machine_config(
             _device(board, accelerator, tuple(faults.get(accelerator.name, ())))
             for accelerator in board.accelerators
         ),
+        overlays=overlay_devices(board, board.qemu),
+        reboot=board.qemu.reboot,
         console_serial_index=board.console.serial,
         link_serial_index=board.link.serial if board.link is not None else None,
         icount_shift=shift if icount else None,

@@ -12,7 +12,7 @@ import shutil
 import socket
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
@@ -41,6 +41,11 @@ _MODULE = "fwgen device module: "
 _BOOT_ATTEMPT_SECONDS = 1.0
 
 T = TypeVar("T")
+
+
+def _chardev(index: int) -> str:
+    """QEMU's id of a serial line."""
+    return f"serial{index}char"
 
 
 class _FaultSeen(Exception):
@@ -118,7 +123,7 @@ class QemuSession:
             UsageError: QEMU or what builds the module is missing.
             DeviceError: the process cannot be started.
         """
-        if self.machine.accelerators and self._module is None:
+        if self.machine.needs_module and self._module is None:
             self._module = qemu_module_path()
         self._folder = Path(tempfile.mkdtemp(prefix="fwgen-run-"))
         self._events = EventFile(self._folder / "events.jsonl")
@@ -186,29 +191,38 @@ class QemuSession:
             out += ["-cpu", m.cpu]
         if m.memory is not None:
             out += ["-m", m.memory]
-        out += ["-display", "none", "-monitor", "none", "-nic", "none", "-no-reboot"]
+        out += ["-display", "none", "-monitor", "none", "-nic", "none"]
+        if not m.reboot:
+            out.append("-no-reboot")
         out += ["-semihosting-config", "enable=on,target=native"]
         for index in range(max(serial_fds) + 1):
             if index in serial_fds:
-                chardev = f"socket,id=serial{index}char,fd={serial_fds[index]}"
-                out += ["-chardev", chardev, "-serial", f"chardev:serial{index}char"]
+                chardev = f"socket,id={_chardev(index)},fd={serial_fds[index]}"
+                machine_line = "null" if m.takes_serial(index) else f"chardev:{_chardev(index)}"
+                out += ["-chardev", chardev, "-serial", machine_line]
             else:
                 out += ["-serial", "null"]
         if m.icount_shift is not None:
             out += ["-icount", f"shift={m.icount_shift},sleep=off"]
-        if m.accelerators:
-            out += ["-plugin", self._plugin_option()]
+        if m.needs_module:
+            out += ["-plugin", self._plugin_option(serial_fds)]
         if self._gdb is not None:
             out += ["-S", "-gdb", self._gdb]
         return [*out, *m.extra_args, "-kernel", str(self.elf)]
 
-    def _plugin_option(self) -> str:
+    def _plugin_option(self, serial_lines: Collection[int]) -> str:
         assert self._module is not None and self._events is not None
         options = [str(self._module)]
+        records = [("events", str(self._events.path))]
+        if self._trace is not None:
+            records.append(("trace", str(self._trace.absolute())))
+        for overlay in self.machine.overlays:
+            pairs = [*overlay.options]
+            if overlay.serial is not None and overlay.serial in serial_lines:
+                pairs.append(("chardev", _chardev(overlay.serial)))
+            options += [f"{key}={value}" for key, value in pairs + records * overlay.reports]
         for device in self.machine.accelerators:
-            pairs = [*device.module_options(), ("events", str(self._events.path))]
-            if self._trace is not None:
-                pairs.append(("trace", str(self._trace.absolute())))
+            pairs = [*device.module_options(), *records]
             options += [f"{key}={value}" for key, value in pairs]
         # QEMU separates options by commas and reads two commas as one.
         return ",".join(option.replace(",", ",,") for option in options)

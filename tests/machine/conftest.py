@@ -15,7 +15,6 @@ import pytest
 from fwgen.resources import resource_dir
 
 FIXTURES = Path(__file__).parent / "fixtures"
-MODULE_SOURCES = ("accel_device", "dma", "interrupt", "module", "qemu_api", "record", "worker")
 
 
 def _need(*programs: str) -> None:
@@ -44,11 +43,13 @@ def toy_module(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _need("gcc", "qemu-system-arm")
     emulator = resource_dir("emulator")
     out = tmp_path_factory.mktemp("toy") / "toy,module.so"  # a comma must survive
-    sources = [str(emulator / "qemu" / f"{name}.c") for name in MODULE_SOURCES]
+    folders = ("qemu", "board")
+    sources = [str(file) for name in folders for file in sorted((emulator / name).glob("*.c"))]
     warnings = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wmissing-prototypes", "-Werror"]
     subprocess.run(
         ["gcc", "-shared", "-fPIC", "-O1", "-std=c11", "-fvisibility=hidden", *warnings]
-        + [f"-I{emulator / 'include'}", f"-I{emulator / 'qemu'}", *sources]
+        + [f"-I{emulator / name}" for name in ("include", *folders)]
+        + sources
         + [str(FIXTURES / "toy_family.c"), "-o", str(out), "-lpthread", "-ldl"],
         check=True,
     )
@@ -76,5 +77,26 @@ def bare_program(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path
             )
             built[name] = elf
         return built[name]
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def board_program(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Compiles fixtures/board_a.c for a Cortex-A board; keyword arguments become macros."""
+    _need("arm-none-eabi-gcc")
+    folder = tmp_path_factory.mktemp("board")
+
+    def build(name: str, *, code: int, data: int, **macros: int) -> Path:
+        elf = folder / f"{name}.elf"
+        subprocess.run(
+            ["arm-none-eabi-gcc", "-mcpu=cortex-a7", "-marm", "-mfloat-abi=soft", "-Os"]
+            + ["-mno-unaligned-access", "-ffreestanding", "-nostdlib", "-Wall", "-Wextra"]
+            + ["-Werror", *(f"-D{key}={value:#x}u" for key, value in macros.items())]
+            + [f"-Wl,--defsym=CODE={code:#x}", f"-Wl,--defsym=DATA={data:#x}", "-Wl,-e,_start"]
+            + ["-T", str(FIXTURES / "bare.ld"), str(FIXTURES / "board_a.c"), "-o", str(elf)],
+            check=True,
+        )
+        return elf
 
     return build

@@ -1,0 +1,87 @@
+"""Each Cortex-A board, emulated: its UART, interrupt controller and timer at its addresses.
+
+The program (fixtures/board_a.c) knows nothing but the profile's numbers; the
+accelerator at the profile's place is the toy of fixtures/toy_family.c.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fwgen.board.profile import list_boards, load_board
+from fwgen.board.types import Board
+from fwgen.machine.from_board import machine_config
+from fwgen.machine.session import QemuSession
+
+pytestmark = pytest.mark.qemu
+
+UARTS = {"dw_apb_uart": 1, "imx_uart": 2, "meson_uart": 3}
+
+
+def cortex_a(name: str) -> bool:
+    board = load_board(name)
+    return board.cpu.core.startswith("cortex-a") and board.qemu is not None
+
+
+def macros(board: Board) -> dict[str, int]:
+    cpu, console = board.cpu, board.console
+    assert cpu.gic_distributor is not None
+    values = {
+        "GIC_VERSION": 2 if cpu.irq_controller == "gicv2" else 3,
+        "GICD": cpu.gic_distributor,
+        "GICC": cpu.gic_cpu_interface or 0,
+        "GICR": cpu.gic_redistributor or 0,
+        "UART_KIND": UARTS[console.driver],
+        "UART": console.base,
+        "UART_IRQ": console.receive_irq,
+    }
+    if board.accelerators:
+        values |= {"BASE": board.accelerators[0].base, "IRQ": board.accelerators[0].irq}
+    return values
+
+
+@pytest.mark.parametrize("name", [name for name in list_boards() if cortex_a(name)])
+def test_console_tick_and_device_interrupt(
+    name: str, board_program: Callable[..., Path], toy_module: Path, tmp_path: Path
+) -> None:
+    board = load_board(name)
+    machine = machine_config(board)
+    toys = (replace(device, family="toy", config="fast") for device in machine.accelerators)
+    machine = replace(machine, accelerators=tuple(toys))
+    values = macros(board)
+    assert board.qemu is not None
+    overlays = {overlay.kind: overlay.base for overlay in board.qemu.overlays}
+    if "rk_cru" in overlays and "rk_pmu" in overlays:
+        values |= {"CRU": overlays["rk_cru"] or 0, "PMU": overlays["rk_pmu"] or 0}
+        values |= {"WDT": overlays["dw_wdt"] or 0}
+    hole = 0xF0000000
+    if "unassigned" in board.qemu.add:
+        values["NOTHING"] = hole
+    elf = board_program(
+        name,
+        code=board.vector_table,
+        data=board.regions("tensors", "dma")[0].base,
+        **values,
+    )
+    with QemuSession(elf, machine, module=toy_module, limit=30) as session:
+        assert session.watch(until="ready") is None
+        assert session.console_line().send(b"some bytes\n", time.monotonic() + 5)
+        code = session.watch()
+    assert code == 0, session.console.text()
+    text = session.console.text()
+    assert "got some bytes" in text and "ticked" in text
+    assert [(error.accelerator, error.message) for error in session.guest_errors] == (
+        [
+            ("bus", f"write of 4 bytes at {hole:#010x}, where the board has nothing"),
+            ("bus", f"read of 4 bytes at {hole + 4:#010x}, where the board has nothing"),
+        ]
+        if "NOTHING" in values
+        else []
+    )
+    if "CRU" in values:
+        assert text.index("cold start") < text.index("after the watchdog")
