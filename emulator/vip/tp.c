@@ -20,7 +20,8 @@
 #include "tp.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
+
+#include "buffer_pool.h"
 
 enum { PROCESS_NONE = 0, PROCESS_MAX = 1, PROCESS_MAX_STRIDE_2 = 3 };
 
@@ -329,7 +330,7 @@ static bool run_image(struct tp_job *job, struct vip_job_cost *cost)
         !tp_value_table(job, table)) {
         return false;
     }
-    plane = malloc((size_t)job->x.size * job->y.size);
+    plane = buffer_take((size_t)job->x.size * job->y.size);
     if (plane == NULL) {
         return vip_job_error(job->memory, "no host memory for the window");
     }
@@ -339,7 +340,7 @@ static bool run_image(struct tp_job *job, struct vip_job_cost *cost)
         ok = tp_output_close(&output) && ok;
         cost->bytes_written = output.bytes;
     }
-    free(plane);
+    buffer_give(plane);
     return ok;
 }
 

@@ -4,9 +4,9 @@
  * Lines are found by the low bits of their address, as in a direct-mapped
  * cache; a line is written when another wants its place.
  */
-#include <stdlib.h>
 #include <string.h>
 
+#include "buffer_pool.h"
 #include "tp.h"
 
 static bool marked(const struct tp_line *line, unsigned at)
@@ -43,10 +43,13 @@ bool tp_output_open(struct tp_output *output, const struct tp_job *job)
     *output = (struct tp_output){
         .memory = job->memory,
         .ring = vip_ring_of(job->words[27], job->words[28]),
-        .lines = calloc(TP_LINES, sizeof *output->lines),
+        .lines = buffer_take(TP_LINES * sizeof *output->lines),
     };
     if (output->lines == NULL) {
         return vip_job_error(job->memory, "no host memory for the output");
+    }
+    for (unsigned i = 0; i < TP_LINES; i++) {
+        output->lines[i].used = false;
     }
     return true;
 }
@@ -73,7 +76,7 @@ bool tp_output_close(struct tp_output *output)
     for (unsigned i = 0; i < TP_LINES; i++) {
         flush(output, &output->lines[i]);
     }
-    free(output->lines);
+    buffer_give(output->lines);
     output->lines = NULL;
     return !output->failed;
 }

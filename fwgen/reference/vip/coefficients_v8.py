@@ -40,7 +40,7 @@ def _align(value: int) -> int:
     return (value + 63) // 64 * 64
 
 
-class _Coder:
+class Coder:
     """Turns symbols into bytes, by the header of a blob."""
 
     def __init__(self, header: bytes) -> None:
@@ -84,7 +84,7 @@ class _Coder:
         return bytes([(-magnitude if self.table else ~magnitude) & 0xFF])
 
 
-def decode_stream(coder: _Coder, stream: BitReader, wanted: int) -> bytes:
+def decode_stream(coder: Coder, stream: BitReader, wanted: int) -> bytes:
     """The first `wanted` bytes of a stream, which must end with them.
 
     Codes, suffixes and values of a pair of symbols are two steps apart: in
@@ -155,7 +155,7 @@ def decode_v8(read: BlobReader, job: NnDescriptor, cores: int) -> Coefficients:
     """
     header_size = _align(_LENGTHS + 4 * cores)
     header = read(0, header_size)
-    coder = _Coder(header)
+    coder = Coder(header)
     used = min(job.kernels, cores)
     lengths = [
         int.from_bytes(header[_LENGTHS + 4 * c : _LENGTHS + 4 * c + 4], "little")
