@@ -21,7 +21,7 @@ from fwgen.build.scons import HEAP_SYMBOLS, heap_error, run_scons
 from fwgen.build.size import SizeReport, function_owners, read_pieces, size_report
 from fwgen.build.stack import StackReport, read_frames, read_functions, stack_report
 from fwgen.build.stamp import remove_stamp, request_hash, up_to_date, write_stamp
-from fwgen.build.toolchain import Toolchain, check_core, find_toolchain
+from fwgen.build.toolchain import Toolchain, check_core, find_toolchain, newlib_version
 from fwgen.codegen.context import ModelPlan, ProjectContext, project_context
 from fwgen.codegen.render import render_project
 from fwgen.codegen.tree import write_tree
@@ -337,6 +337,8 @@ def _build_info(
         "options": settings,
         "application": asdict(context.application),
         "compiler": toolchain.description,
+        "compiler_version": toolchain.version,
+        "newlib": newlib_version(toolchain),
         "kernel": {"version": kernel.version, "sha256": kernel_digest(kernel)},
     }
 

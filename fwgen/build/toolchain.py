@@ -139,6 +139,15 @@ def check_core(toolchain: Toolchain, core: str) -> None:
             )
 
 
+def newlib_version(toolchain: Toolchain) -> str:
+    """Version of the toolchain's C library ("3.3.0"), as its own header says it."""
+    text = _ask(
+        toolchain.tool("gcc"), "-E", "-dM", "-include", "_newlib_version.h", "-xc", os.devnull
+    )
+    version = re.search(r'#define _NEWLIB_VERSION "([^"]+)"', text)
+    return version.group(1) if version else "unknown"
+
+
 def _ask(*command: str) -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)

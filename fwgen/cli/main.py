@@ -30,6 +30,7 @@ VERBS = {
     "boards": ("fwgen.cli.boards", "boards", "List boards, show one, print the schema."),
     "export": ("fwgen.cli.export", "export", "Write sources that build without fwgen."),
     "size": ("fwgen.cli.size", "size", "Show where the bytes of an image went."),
+    "sbom": ("fwgen.cli.sbom", "sbom", "Print the bill of materials of an image (CycloneDX)."),
     "doctor": ("fwgen.cli.doctor", "doctor", "Check the tools that fwgen needs."),
     "monitor": ("fwgen.cli.monitor", "monitor", "Show the console of a board."),
     "replay": ("fwgen.cli.replay", "replay", "Play a register trace on the emulated accelerator."),

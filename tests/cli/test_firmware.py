@@ -214,6 +214,18 @@ def test_size(build: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert sum(c["text"] for c in report["components"]) == report["text"]
 
 
+def test_sbom(build: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["sbom", str(build)]) == 0
+    text = capsys.readouterr().out
+    elf = hashlib.sha256((build / "firmware.elf").read_bytes()).hexdigest()
+    document = json.loads(text)
+    assert document["metadata"]["component"]["hashes"] == [{"alg": "SHA-256", "content": elf}]
+    assert {"FreeRTOS-Kernel", "newlib", "digits"} <= {c["name"] for c in document["components"]}
+    assert run(["sbom", str(build), "--output", str(tmp_path / "bom.json")]) == 0
+    assert (tmp_path / "bom.json").read_text() == text
+    assert run(["sbom", str(build), "--output", str(tmp_path / "no" / "bom.json")]) == 2
+
+
 def test_monitor_shows_the_console(build: Path) -> None:
     command = [sys.executable, "-m", "fwgen", "monitor", str(build), "--timeout", "3"]
     done = subprocess.run(command, input=b"", capture_output=True, timeout=60)
