@@ -57,7 +57,7 @@ class RunOptions:
     Attributes:
         inputs, expected: files by tensor name or bind index.
         repeats: inferences in one boot, with the same inputs.
-        model: index of the model in the firmware.
+        model: number or name of the model in the firmware.
         limit: seconds of wall-clock time for everything; None for no limit.
         gdb: QEMU -gdb address; the CPU waits for the debugger, without a limit.
         trace: file that gets every register access.
@@ -70,7 +70,7 @@ class RunOptions:
     inputs: Mapping[str, Path] = field(default_factory=dict)
     expected: Mapping[str, Path] = field(default_factory=dict)
     repeats: int = 1
-    model: int = 0
+    model: int | str = 0
     limit: float | None = 60.0
     gdb: str | None = None
     trace: Path | None = None

@@ -22,8 +22,15 @@ from fwgen.errors import UsageError
     type=click.FloatRange(min=0, min_open=True),
     help="Leave after so many seconds.",
 )
+@click.option("-b", "--board", help="Another board than the folder's; not with --port.")
 @settings.common_options
-def monitor(directory: Path | None, port: str | None, baud: int, timeout: float | None) -> None:
+def monitor(
+    directory: Path | None,
+    port: str | None,
+    baud: int,
+    timeout: float | None,
+    board: str | None,
+) -> None:
     """Show the console of a board (--port), or of the build folder or project DIR in the emulator.
 
     What is typed goes to the firmware's shell ('help' lists its commands).
@@ -34,6 +41,12 @@ def monitor(directory: Path | None, port: str | None, baud: int, timeout: float 
             "give either a build folder or --port",
             where="command line",
             hints=("fwgen monitor --port /dev/ttyUSB0", "fwgen monitor build/mps2-an385-digits"),
+        )
+    if board is not None and port is not None:
+        raise UsageError(
+            "--board chooses the board to emulate",
+            where="command line",
+            expected="a build folder with --board, or --port alone",
         )
     from fwgen.machine.monitor import monitor as show
 
@@ -51,6 +64,6 @@ def monitor(directory: Path | None, port: str | None, baud: int, timeout: float 
     assert directory is not None
     from fwgen.emulate import build_folder, monitor_build, open_build
 
-    folder = open_build(build_folder(directory))
+    folder = open_build(build_folder(directory, board), board)
     note(f"{folder.elf} on the emulated {folder.board.name}; Ctrl-] leaves")
     monitor_build(folder, seconds=timeout)

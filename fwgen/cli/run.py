@@ -75,7 +75,11 @@ def _icount(context: click.Context, option: click.Parameter, value: str | None) 
     help="Inferences in one boot.",
 )
 @click.option(
-    "--model", "model", type=click.IntRange(min=0), default=0, help="Number of the model."
+    "--model",
+    metavar="NAME",
+    default="0",
+    show_default=True,
+    help="Name or number of the model, where the firmware has several.",
 )
 @click.option("-b", "--board", help="Another board than the folder's.")
 @click.option(
@@ -119,7 +123,7 @@ def run(
     expected: dict[str, Path],
     output: Path | None,
     repeat: int,
-    model: int,
+    model: str,
     board: str | None,
     until: str | None,
     timeout: float,

@@ -87,7 +87,7 @@ class Target:
 
     Args:
         place: a running session, or a link to a board.
-        model: index of the model in the firmware.
+        model: number or name of the model in the firmware; digits are a number.
         build_id: what the firmware must be, as hex digits; None takes any.
 
     Raises:
@@ -96,7 +96,7 @@ class Target:
     """
 
     def __init__(
-        self, place: QemuSession | Link, *, model: int = 0, build_id: str | None = None
+        self, place: QemuSession | Link, *, model: int | str = 0, build_id: str | None = None
     ) -> None:
         self.session = place if isinstance(place, QemuSession) else None
         self.link = place.link if isinstance(place, QemuSession) else place
@@ -108,10 +108,6 @@ class Target:
                 expected=build_id.lower(),
                 hints=("Flash the image of this build folder first.",),
             )
-        if model >= self.info.models:
-            raise UsageError(
-                f"the firmware has no model {model}", expected=f"below {self.info.models}"
-            )
         self.model: ModelInfo
         self.inputs: tuple[TensorInfo, ...]
         self.outputs: tuple[TensorInfo, ...]
@@ -120,10 +116,24 @@ class Target:
         else:
             self._ask(model)
 
-    def _ask(self, model: int) -> None:
-        self.model = self.link.model(model)
+    def _ask(self, model: int | str) -> None:
+        self.model = self._find(model)
         self.inputs = self.link.tensors(self.model, "input")
         self.outputs = self.link.tensors(self.model, "output")
+
+    def _find(self, wanted: int | str) -> ModelInfo:
+        if isinstance(wanted, str) and wanted.isdecimal():
+            wanted = int(wanted)
+        if isinstance(wanted, int) and wanted < self.info.models:
+            return self.link.model(wanted)
+        models = [self.link.model(index) for index in range(self.info.models)]
+        for model in models:
+            if model.name == wanted:
+                return model
+        raise UsageError(
+            f"the firmware has no model {wanted!r}",
+            expected="one of " + ", ".join(f"{m.name} ({m.index})" for m in models),
+        )
 
     def infer(
         self,

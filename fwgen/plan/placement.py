@@ -6,6 +6,7 @@ The planner asks here before it decides by itself (docs/planner.md).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from fwgen.board.types import Board, Memory
@@ -45,13 +46,18 @@ def wished_regions(
                 )
     for pattern, _ in places:
         if not any(_matching(program, pattern) for program in programs):
-            names = [b.name for program in programs for b in program.buffers]
-            some = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+            tensors = [t.name for program in programs for t in program.tensors]
+            names = tensors + [b.name for program in programs for b in program.buffers]
+            some = ", ".join(dict.fromkeys(tensors))
+            close = get_close_matches(pattern, names, 1)
             raise UsageError(
                 f"no tensor is called '{pattern}'",
                 where="--place",
-                expected=f"a tensor of the model, or a buffer: {some}",
-                hints=("`fwgen inspect --stage layout` lists all buffers.",),
+                expected=f"a tensor ({some}) or a buffer",
+                hints=(
+                    *(f"Did you mean '{name}'?" for name in close),
+                    "`fwgen inspect --stage layout` lists all buffers.",
+                ),
             )
     return found
 

@@ -124,20 +124,38 @@ static void command_mem(const char *argument)
 #endif
 }
 
-/* The model of that name, the first one without a name; says so if there is
- * none. */
+/* The model of that number, NULL if there is none or the text is no number. */
+static const struct fwgen_model *numbered(const char *text)
+{
+    uint32_t number = 0;
+
+    do {
+        if (*text < '0' || *text > '9' || number >= fwgen_model_count) {
+            return NULL;
+        }
+        number = number * 10u + (uint32_t)(*text - '0');
+    } while (*++text != '\0');
+    return number < fwgen_model_count ? &fwgen_models[number] : NULL;
+}
+
+/* The model of that name or number, the first one without a name; says so if
+ * there is none. */
 static const struct fwgen_model *chosen(const char *name)
 {
     const struct fwgen_model *model =
         *name == '\0' ? &fwgen_models[0] : fwgen_model_find(name);
 
     if (model == NULL) {
+        model = numbered(name);
+    }
+    if (model == NULL) {
         fwgen_print("no such model\n");
     }
     return model;
 }
 
-/* `run` or `run MODEL`: the line is unlocked while the model runs. */
+/* `run`, `run NAME` or `run NUMBER`: the line is unlocked while the model runs.
+ */
 static void command_run(const char *argument)
 {
     const struct fwgen_model *model = chosen(argument);
@@ -193,10 +211,17 @@ static void command_log(const char *argument)
 {
     static const char *const levels[] = {"none", "error", "info", "debug"};
 
+    bool known = *argument == '\0';
+
     for (uint32_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
         if (strcmp(argument, levels[i]) == 0) {
             fwgen_log_level = (uint8_t)i;
+            known = true;
         }
+    }
+    if (!known) {
+        fwgen_print("no such level, try help\n");
+        return;
     }
     fwgen_print("log level ");
     fwgen_print(levels[fwgen_log_level & 3u]);
@@ -213,8 +238,9 @@ static const struct command {
     {"help", command_help, "this list"},
     {"status", command_status, "state and counters of the accelerators"},
     {"models", command_models, "models and their tensors"},
-    {"run", command_run, "run [MODEL]: one inference"},
-    {"profile", command_profile, "profile [MODEL]: times of its last run"},
+    {"run", command_run, "run [NAME|NUMBER]: one inference"},
+    {"profile", command_profile,
+     "profile [NAME|NUMBER]: times of its last run"},
     {"tasks", command_tasks, "priorities, stacks, shares of the CPU"},
     {"mem", command_mem, "memory that is prepared at start"},
     {"log", command_log, "log [none|error|info|debug]: how much is told"},

@@ -140,6 +140,14 @@ def test_wishes_that_cannot_be(
         plan(program, load_board("mps2-an385"), PlanOptions(places=places))
 
 
+def test_a_misspelt_tensor_is_known(program: Program) -> None:
+    name = program.inputs()[0].name
+    with pytest.raises(UsageError) as caught:
+        plan(program, load_board("mps2-an385"), PlanOptions(places=((name + "x", "psram"),)))
+    assert f"Did you mean '{name}'?" in caught.value.hints
+    assert name in str(caught.value.expected)
+
+
 def test_a_wish_that_does_not_fit(program: Program) -> None:
     board = load_board("mps2-an385")
     psram = dataclasses.replace(board.memory("psram"), size=64)

@@ -230,19 +230,21 @@ def test_shell_and_frames_on_one_line(boot: Boot) -> None:
     target.send(b"help\r\n")
     target.wait_text("models - ")
     assert run(target, PLAIN)[0] == OK
-    target.send(b"run lost\n")
+    target.send(b"run 2\nrun 1\nrun 999999999999\nrun lost\n")
     text = target.wait_text("lost: TIMEOUT at operation 1")
     assert "run - " in text
+    assert "plain: OK" in text and text.count("no such model") == 2  # of two, number 1
     target.send(b"status\nmodels\nmem\ntasks\nprofile lost\nlog\nlog debug\nlog x\nnonsense\n")
     text = target.wait_text("nonsense: unknown command")
-    assert "dla0: idle, waiting 0, inferences 1, errors 1" in text
+    assert "dla0: idle, waiting 0, inferences 2, errors 1" in text
     assert "last TIMEOUT, last failed operation 1" in text
     assert re.search(r"dla0: priority 5, stack 2048 words, least free \d+", text)
     shares = re.findall(r"^(\w+): .*, CPU (\d+)\.(\d)%", text, re.MULTILINE)
     assert {name for name, *_ in shares} == {"dla0", "link", "IDLE"}
     assert 90 <= sum(int(a) + int(b) / 10 for _, a, b in shares) <= 100.5
     assert re.search(r"1: timer ticks \d{6}", text)
-    assert re.findall(r"log level (\w+)", text) == ["info", "debug", "debug"]
+    assert re.findall(r"log level (\w+)", text) == ["info", "debug"]
+    assert "no such level" in text
     assert re.search(r"cleared 0x2\S+, bytes 16", text)
     profile = target.request(PROFILE, struct.pack("<BBH", LOST, 0, 0))
     total, count, first, second = struct.unpack("<HHII", profile.payload)

@@ -17,6 +17,7 @@ import pytest
 from fwgen.board.profile import load_board
 from fwgen.build.options import BuildKind, BuildOptions
 from fwgen.cli.main import run
+from fwgen.errors import UsageError
 from fwgen.machine.from_board import machine_config
 from fwgen.machine.inference import Target
 from fwgen.machine.session import QemuSession
@@ -90,7 +91,11 @@ def test_one_model_twice_on_two_engines(
     assert not json.loads(capsys.readouterr().out)["changed"]
     machine = machine_config(load_board("mps3-an547-dual"))
     with QemuSession(folder / "firmware.elf", machine, limit=60) as session:
-        for index, name in ((0, "dla1"), (1, "dla0")):
+        with pytest.raises(UsageError, match=r"digits \(0\), digits-2 \(1\)"):
+            Target(session, model="digits-3")
+        with pytest.raises(UsageError, match="no model 2"):
+            Target(session, model="2")
+        for index, name in ((0, "dla1"), ("1", "dla0"), ("digits", "dla1"), ("digits-2", "dla0")):
             target = Target(session, model=index)
             assert target.model.accelerator == name
             inference = target.infer({0: digit[0]}, {0: digit[1]})
