@@ -382,6 +382,85 @@ static const struct conv_kernels plain_kernels = {
     .panel = plain_panel,
 };
 
+/*
+ * Bytes instead of words, for tests on hosts whose vector units take words:
+ * what prepares bytes for others can be tested there as well.
+ */
+static inline void bytes_tile(bool is_signed, const uint8_t *pixel,
+                              const struct conv_panel *panel,
+                              const uint8_t *weights, const int32_t *start,
+                              int32_t *out)
+{
+    uint32_t sums[TILE_BLOCK];
+
+    memcpy(sums, start, sizeof sums);
+    for (size_t r = 0; r < panel->run_count; r++) {
+        const uint8_t *x = pixel + panel->runs[r].offset;
+
+        for (size_t g = 0; g < panel->runs[r].groups; g++, x += 4) {
+            for (unsigned k = 0; k < TILE_BLOCK; k++) {
+                for (unsigned i = 0; i < 4u; i++, weights++) {
+                    int32_t value = is_signed ? (int8_t)x[i] : x[i];
+
+                    /* Modulo 2^32, as in vector units. */
+                    sums[k] += (uint32_t)(value * (int8_t)*weights);
+                }
+            }
+        }
+    }
+    memcpy(out, sums, sizeof sums);
+}
+
+static void bytes_1(const uint8_t *const *pixels,
+                    const struct conv_panel *panel, const uint8_t *weights,
+                    const int32_t *start, int32_t *out)
+{
+    bytes_tile(false, pixels[0], panel, weights, start, out);
+}
+
+static void signed_1(const uint8_t *const *pixels,
+                     const struct conv_panel *panel, const uint8_t *weights,
+                     const int32_t *start, int32_t *out)
+{
+    bytes_tile(true, pixels[0], panel, weights, start, out);
+}
+
+static void bytes_panel(const struct conv_panel *panel)
+{
+    static const struct tiles tiles = {1, bytes_1, bytes_1};
+
+    for (unsigned block = 0; block < panel->blocks; block++) {
+        run_tiles(panel, block, &tiles);
+    }
+}
+
+static void signed_panel(const struct conv_panel *panel)
+{
+    static const struct tiles tiles = {1, signed_1, signed_1};
+
+    for (unsigned block = 0; block < panel->blocks; block++) {
+        run_tiles(panel, block, &tiles);
+    }
+}
+
+static const struct conv_kernels bytes_kernels = {
+    .name = "plain-bytes",
+    .kind = KERNEL_BYTES,
+    .vectors = VECTOR_PLAIN,
+    .unit = 1,
+    .panel = bytes_panel,
+    .transpose = transpose_plain,
+};
+
+static const struct conv_kernels signed_kernels = {
+    .name = "plain-signed",
+    .kind = KERNEL_SIGNED,
+    .vectors = VECTOR_PLAIN,
+    .unit = 16,
+    .panel = signed_panel,
+    .transpose = transpose_plain,
+};
+
 #ifdef HAVE_X86
 
 static bool has_avx512(void)
@@ -423,12 +502,17 @@ static const struct conv_kernels *candidate(unsigned rank)
 #endif
     case 4:
         return &plain_kernels;
+    /* Only by name. */
+    case 5:
+        return &bytes_kernels;
+    case 6:
+        return &signed_kernels;
     default:
         return NULL;
     }
 }
 
-#define CANDIDATES 5u
+#define CANDIDATES 7u
 
 /* What is used; found out once, or forced. */
 static _Atomic(const struct conv_kernels *) chosen;

@@ -67,8 +67,9 @@ struct conv_kernels {
 
 /* The fastest one that this host runs. */
 const struct conv_kernels *conv_kernels_select(void);
-/* For tests: "amx", "avx512vnni", "avxvnni", "avx2", "plain", or NULL for the
- * fastest again. False when the host cannot run it. */
+/* For tests: "amx", "avx512vnni", "avxvnni", "avx2", "plain", the slow
+ * "plain-bytes" and "plain-signed", or NULL for the fastest again. False when
+ * the host cannot run it. */
 bool conv_kernels_force(const char *name);
 
 /* conv_amx.c; NULL where the compiler or the host has none. */

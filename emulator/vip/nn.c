@@ -6,8 +6,8 @@
  * ring buffers for input and output. Not modelled, and refused: other element
  * types, PReLU, average pooling, multipliers per channel, brick layouts.
  *
- * A job reads all its input before it writes. What the hardware does when the
- * output overlaps the input is not known.
+ * What the hardware does when the output overlaps the input is not known; here
+ * a dense job has read all its input before it writes, a depthwise one has not.
  */
 #include "nn.h"
 

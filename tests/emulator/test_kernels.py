@@ -1,4 +1,4 @@
-"""Vector code of the model against its plain C: same bytes, same counts, for random layers.
+"""The model's inner loops against its plain C for words: same bytes, same counts, random layers.
 
 Shapes are odd on purpose: widths around the 16 and 32 pixels of a tile, channels and kernels that
 fill no vector, rows that are joined to one line and rows that are not.
@@ -16,7 +16,7 @@ from .conftest import OPERANDS, SOURCE, TARGET, WEIGHTS, Device
 from .programs import conv_registers, cube_size, enable_conv, sdp_registers
 from .test_conv import ATOMS, entries_of
 
-VECTOR_KERNELS = ("amx", "avx512vnni", "avxvnni", "avx2")
+VECTOR_KERNELS = ("amx", "avx512vnni", "avxvnni", "avx2", "plain-bytes", "plain-signed")
 SAT_EN = 4
 
 
@@ -139,7 +139,7 @@ def check_errors(device: Device) -> None:
 
 
 @pytest.mark.parametrize("name", VECTOR_KERNELS)
-def test_vector_code_agrees_with_plain_c(noisy: tuple[str, Device], name: str) -> None:
+def test_code_agrees_with_plain_c_for_words(noisy: tuple[str, Device], name: str) -> None:
     config, device = noisy
     if not device.accelerator.force_conv_kernels(name):
         pytest.skip(f"this host has no {name}")
