@@ -107,6 +107,16 @@ class AcceleratorFamily(Protocol):
     def driver_sources(self) -> tuple[str, ...]:
         """Names of the driver's C files under rtos/drivers/ (without directory)."""
 
+    @property
+    def fault_bits(self) -> int:
+        """Bits of the driver's interrupt status by which the hardware reports an error."""
+
+    def identity_registers(self, config_name: str) -> tuple[tuple[int, int], ...]:
+        """(byte offset in the window, value) of registers that the driver compares at boot.
+
+        Raises UsageError for an unknown name.
+        """
+
     def configuration_facts(self, config_name: str) -> dict[str, object]:
         """A configuration's properties as JSON-ready data.
 

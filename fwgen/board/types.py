@@ -23,6 +23,7 @@ Size = Annotated[
 ]
 Address = Annotated[int, Meta(ge=0, le=2**40 - 1)]
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+Word = Annotated[int, Meta(ge=0, le=2**32 - 1)]
 Positive = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 SerialIndex = Annotated[int, Meta(ge=0, le=7)]
 Frequency = Annotated[int, Meta(ge=1, le=10_000_000_000)]
@@ -190,6 +191,21 @@ class Uart:
 
 
 @dataclass(frozen=True, slots=True)
+class PowerStep:
+    """One step of switching an accelerator on: a write, or a wait for a value."""
+
+    register: Annotated[Address, Meta(description="Address, a multiple of 4.")]
+    write: Annotated[Word | None, Meta(description="Value to write.")] = None
+    mask: Annotated[
+        Word | None, Meta(description="Bits to wait for, instead of `write`; not 0.")
+    ] = None
+    value: Annotated[Word, Meta(description="What those bits must become.")] = 0
+    delay_us: Annotated[
+        int, Meta(ge=0, le=100_000, description="Microseconds to wait after it.")
+    ] = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Accelerator:
     """One accelerator: which hardware, where its registers and interrupt are."""
 
@@ -225,6 +241,13 @@ class Accelerator:
     driver_version: Annotated[
         str | None, Meta(description="Version of the vendor's stack that matches this hardware.")
     ] = None
+    power_on: Annotated[
+        tuple[PowerStep, ...],
+        Meta(
+            description="What switches it on at boot, in order: power domain, clocks, resets; "
+            "`[[accelerator.power_on]]`."
+        ),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import NoReturn
 
 from fwgen.accel.registry import configurations, families
-from fwgen.board.types import Board, Uart
+from fwgen.board.types import Board, PowerStep, Uart
 from fwgen.errors import UsageError
 from fwgen.toml.document import Node
 from fwgen.toml.lines import Path
@@ -262,6 +262,8 @@ class _Rules:
                         "address 0 is no reset register",
                         "its address, or no such key",
                     )
+            for number, step in enumerate(item.power_on):
+                self.power_step((*path, "power_on", number), step)
             if item.sram is not None:
                 names = [memory.name for memory in board.memories]
                 if item.sram not in names:
@@ -272,6 +274,17 @@ class _Rules:
                         f"the accelerators cannot reach '{item.sram}'",
                         'a memory with use "dma"',
                     )
+
+    def power_step(self, path: Path, step: PowerStep) -> None:
+        self.aligned((*path, "register"), step.register, 4)
+        if (step.write is None) is (step.mask is None):
+            self.fail(path, "a step either writes or waits", "`write`, or `mask` and `value`")
+        if step.mask == 0 or (step.mask is not None and step.value & ~step.mask):
+            self.fail(
+                (*path, "mask"),
+                f"bits {step.mask:#x} never become {step.value:#x}",
+                "a mask with at least the bits of the value",
+            )
 
     def interrupts(self) -> None:
         board = self.board

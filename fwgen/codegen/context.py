@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from fwgen import __version__
 from fwgen.accel.registry import family
-from fwgen.board.types import Accelerator, Board, Uart
+from fwgen.board.types import Accelerator, Board, PowerStep, Uart
 from fwgen.build.application import FOLDER, Application
 from fwgen.build.options import BuildKind, BuildOptions
 from fwgen.build.toolchain import core_flags
@@ -76,6 +76,8 @@ class AcceleratorText:
     reset_assert: str
     reset_release: str
     driver: str
+    power_steps: tuple[str, ...]
+    identities: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,7 +405,18 @@ def _accelerator(
         reset_assert=f"0x{accelerator.reset_assert:x}u",
         reset_release=f"0x{accelerator.reset_release:x}u",
         driver=f"fwgen_{accelerator.family}_driver",
+        power_steps=tuple(_power_step(step) for step in accelerator.power_on),
+        identities=tuple(
+            f"{{0x{offset:03x}u, 0x{value:08x}u}}"
+            for offset, value in family(accelerator.family).identity_registers(accelerator.config)
+        ),
     )
+
+
+def _power_step(step: PowerStep) -> str:
+    """One initialiser of a struct fwgen_power_step."""
+    mask, value = (0, step.write) if step.write is not None else (step.mask, step.value)
+    return f"{{0x{step.register:08x}u, 0x{mask or 0:08x}u, 0x{value or 0:08x}u, {step.delay_us}u}}"
 
 
 def _irq(accelerator: Accelerator, index: int, options: BuildOptions) -> int:
@@ -500,6 +513,12 @@ def _defines(board: Board, plans: Sequence[ModelPlan], options: BuildOptions) ->
         Define("FWGEN_QUEUE_LENGTH", str(options.queue_length), "jobs that wait per accelerator"),
         Define("FWGEN_PROFILE", _flag(options.profile), "time of each operation"),
         Define("FWGEN_PIPELINE", str(_depth(plans)), "operations programmed ahead"),
+        Define("FWGEN_FAULT_BITS", f"0x{_fault_bits(board):08x}u", "errors of the accelerators"),
+        Define(
+            "FWGEN_POWER_STEPS",
+            _flag(any(a.power_on for a in board.accelerators)),
+            "accelerators are switched on first",
+        ),
         Define("FWGEN_CANARIES", _flag(options.with_canaries), "guard words between buffers"),
         Define("FWGEN_SEMIHOSTING", _flag(test), "faults and EXIT end the emulator"),
         Define("FWGEN_TEST_BUILD", _flag(test), "misuse of the interface asserts"),
@@ -527,6 +546,13 @@ def _application(app: Application | None) -> ApplicationText:
 
 def _depth(plans: Sequence[ModelPlan]) -> int:
     return max((p.program.pipeline_depth for p in plans), default=1)
+
+
+def _fault_bits(board: Board) -> int:
+    bits = 0
+    for accelerator in board.accelerators:
+        bits |= family(accelerator.family).fault_bits
+    return bits
 
 
 def _flag(value: bool) -> str:

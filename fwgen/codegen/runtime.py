@@ -47,9 +47,10 @@ def _is_used(
 ) -> bool:
     match name.parts[0]:
         case "drivers":
-            # uart.c is the part that all UART drivers share; nvdla_api.c goes with nvdla.c.
+            # uart.c is what all UART drivers share, power.c what accelerators do; nvdla_api.c
+            # goes with nvdla.c.
             return (
-                name.name == "uart.c"
+                name.name in ("uart.c", "power.c")
                 or name.name in drivers
                 or (not name.name.startswith("uart_") and f"{name.stem.split('_')[0]}.c" in drivers)
             )

@@ -61,21 +61,6 @@ static void nvdla_prepare(struct fwgen_engine *engine,
     forget_interrupts(engine);
 }
 
-__attribute__((weak)) bool fwgen_board_accel_reset(uint32_t index)
-{
-    const struct fwgen_reset_line *line = &fwgen_accelerators[index].reset;
-    volatile uint32_t *reg = fwgen_reg(line->address, 0);
-
-    if (line->address == 0u) {
-        return false;
-    }
-    fwgen_reg_write(reg, line->assert_value);
-    fwgen_cpu_spin(1000); /* the longest reset pulse a synthesis asks for */
-    fwgen_reg_write(reg, line->release_value);
-    fwgen_cpu_barrier();
-    return true;
-}
-
 /* What recovery found so far, bit 2n for pair n as in engine->parity. */
 struct pointers {
     uint32_t seen;

@@ -50,7 +50,8 @@ static void interrupt(uint32_t index)
         return;
     }
     engine->status |= bits;
-    if ((~engine->status & engine->waiting) == 0u) {
+    if ((~engine->status & engine->waiting) == 0u ||
+        fwgen_engine_failed(engine)) {
         vTaskNotifyGiveFromISR(engine->task, &woken);
         portYIELD_FROM_ISR(woken);
     }
@@ -356,6 +357,11 @@ static void engine_task(void *argument)
 {
     struct fwgen_engine *engine = argument;
 
+#if FWGEN_POWER_STEPS
+    if (!fwgen_board_accel_power_on((uint32_t)(engine - engines))) {
+        fwgen_log("accelerator cannot be switched on");
+    }
+#endif
     if (recover(engine) != FWGEN_OK) {
         fwgen_log("accelerator does not answer");
     }

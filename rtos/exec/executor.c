@@ -105,6 +105,9 @@ static enum fwgen_result wait_for(struct fwgen_engine *engine, uint32_t mask,
         do {
             const TickType_t elapsed = xTaskGetTickCount() - begin;
 
+            if (fwgen_engine_failed(engine)) {
+                return FWGEN_ERROR_DEVICE;
+            }
             if (fwgen_engine_cancelled(engine)) {
                 return FWGEN_ERROR_CANCELLED;
             }
@@ -116,7 +119,7 @@ static enum fwgen_result wait_for(struct fwgen_engine *engine, uint32_t mask,
     }
     forget(engine, mask);
     fwgen_cpu_barrier();
-    return FWGEN_OK;
+    return fwgen_engine_failed(engine) ? FWGEN_ERROR_DEVICE : FWGEN_OK;
 }
 
 static enum fwgen_result poll(struct fwgen_engine *engine,

@@ -58,6 +58,18 @@
 #define FWGEN_PIPELINE 1
 #endif
 
+/* Status bits by which an accelerator reports an error; 0 where none of the
+ * board's families has any. */
+#ifndef FWGEN_FAULT_BITS
+#define FWGEN_FAULT_BITS 0u
+#endif
+
+/* 1: an accelerator of the board has to be switched on
+ * (fwgen_accelerator.power_steps). */
+#ifndef FWGEN_POWER_STEPS
+#define FWGEN_POWER_STEPS 0
+#endif
+
 /* 1: fwgen_canaries[] is checked at each MARK and at END. */
 #ifndef FWGEN_CANARIES
 #define FWGEN_CANARIES 0

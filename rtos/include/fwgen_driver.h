@@ -66,11 +66,14 @@ struct fwgen_accel_driver {
      * before each run. */
     void (*prepare)(struct fwgen_engine *engine,
                     const struct fwgen_model *model);
-    /* Reads and acknowledges the interrupt; returns the status bits. */
+    /* Reads and acknowledges the interrupt; returns the status bits. Bits of
+     * FWGEN_FAULT_BITS say that the hardware failed: the run ends with
+     * FWGEN_ERROR_DEVICE. */
     uint32_t (*interrupt)(struct fwgen_engine *engine);
 };
 
 extern const struct fwgen_accel_driver fwgen_nvdla_driver;
+extern const struct fwgen_accel_driver fwgen_vip_driver;
 
 /*
  * Plays a program once. Called by the engine's task with the hardware at rest.
@@ -87,6 +90,17 @@ enum fwgen_result fwgen_execute(struct fwgen_engine *engine,
 /* Words of the command at `word`, itself included; 0 for END and for reserved
  * opcodes. Lets drivers walk over a program. */
 uint32_t fwgen_command_words(uint32_t word);
+
+/* True when the hardware has reported an error (FWGEN_FAULT_BITS). */
+static inline bool fwgen_engine_failed(const struct fwgen_engine *engine)
+{
+#if FWGEN_FAULT_BITS != 0
+    return (engine->status & FWGEN_FAULT_BITS) != 0u;
+#else
+    (void)engine;
+    return false;
+#endif
+}
 
 /* True when the running job is to end early; asked by the executor. */
 bool fwgen_engine_cancelled(const struct fwgen_engine *engine);
@@ -127,6 +141,16 @@ TickType_t fwgen_ms_to_ticks(uint32_t ms);
  * (fwgen_accelerator.reset). Returns false when the board cannot.
  */
 bool fwgen_board_accel_reset(uint32_t index);
+
+#if FWGEN_POWER_STEPS
+/*
+ * Board hook: switches accelerator `index` on: its power domain, clocks and
+ * resets. Called once, by the engine's task before its first recover(). The
+ * default follows the steps of the board (fwgen_accelerator.power_steps), each
+ * bounded by the default timeout. Returns false when one does not succeed.
+ */
+bool fwgen_board_accel_power_on(uint32_t index);
+#endif
 
 /* Misuse of the interface: an assertion in test builds. Whoever says so also
  * returns a code, for the others. */

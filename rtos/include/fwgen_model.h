@@ -81,6 +81,22 @@ struct fwgen_reset_line {
     uint32_t release_value;
 };
 
+/* One step of switching an accelerator on. `mask` 0: `value` is written to the
+ * register at `address`; otherwise the register is read until its bits of
+ * `mask` are `value`. `delay_us` follows. */
+struct fwgen_power_step {
+    uintptr_t address;
+    uint32_t mask;
+    uint32_t value;
+    uint32_t delay_us;
+};
+
+/* What a register of the accelerator's window reads. */
+struct fwgen_register_value {
+    uint32_t offset;
+    uint32_t value;
+};
+
 /* One accelerator of the board. */
 struct fwgen_accelerator {
     const char *name;   /* as in the board profile, "dla0" */
@@ -92,6 +108,10 @@ struct fwgen_accelerator {
     uint32_t timeout_ms;   /* default of WAIT commands */
     uint32_t identity;     /* value of the version register; 0: any but 0 */
     struct fwgen_reset_line reset;
+    const struct fwgen_power_step *power_steps;    /* NULL without any */
+    const struct fwgen_register_value *identities; /* besides `identity` */
+    uint16_t power_step_count;
+    uint16_t identity_count;
     const struct fwgen_accel_driver *driver; /* &fwgen_nvdla_driver */
 };
 

@@ -70,6 +70,12 @@ class NvdlaFamily:
     configurations: tuple[str, ...] = tuple(CONFIGURATIONS)
     window_size: int = registers.WINDOW_SIZE
     driver_sources: tuple[str, ...] = ("nvdla.c", "nvdla_api.c")
+    fault_bits: int = 0
+
+    def identity_registers(self, config_name: str) -> tuple[tuple[int, int], ...]:
+        """See AcceleratorFamily. The version register alone is what the driver reads."""
+        configuration(config_name)
+        return ()
 
     def configuration_facts(self, config_name: str) -> dict[str, object]:
         """See AcceleratorFamily."""

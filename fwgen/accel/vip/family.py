@@ -83,7 +83,22 @@ class VipFamily:
     name: str = "vip"
     configurations: tuple[str, ...] = tuple(CONFIGURATIONS)
     window_size: int = registers.WINDOW_SIZE
-    driver_sources: tuple[str, ...] = ("vip.c", "reset.c", "nvdla_api.c")
+    driver_sources: tuple[str, ...] = ("vip.c",)
+    fault_bits: int = registers.FAULT_BITS
+
+    def identity_registers(self, config_name: str) -> tuple[tuple[int, int], ...]:
+        """See AcceleratorFamily.
+
+        The ECO id is not among them: it counts repairs that change no function.
+        """
+        config = configuration(config_name)
+        known = (
+            (registers.CHIP_MODEL, config.model),
+            (registers.CHIP_REVISION, config.revision),
+            (registers.PRODUCT_ID, config.product),
+            (registers.CUSTOMER_ID, config.target),
+        )
+        return tuple((offset, value) for offset, value in known if value is not None)
 
     def configuration_facts(self, config_name: str) -> dict[str, object]:
         """See AcceleratorFamily."""
