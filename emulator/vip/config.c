@@ -64,7 +64,6 @@ static const struct vip_config configs[] = {
      .bus_bytes = 16},
     {.name = "vip8000nanosi_plus_pid0xb9",
      .model = 0x8000,
-     .revision = 0x8003,
      .customer = 0xb9,
      .generation = VIP_V8,
      .nn_cores = 4,

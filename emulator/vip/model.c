@@ -98,7 +98,7 @@ static struct accel_model *create(const char *config,
     model->route.host = &model->host;
     model->route.sram_size = found->sram_size;
     vip_model_limit(model, (uint64_t)1 << 38, (uint64_t)1 << 28,
-                    (size_t)1 << 30, 1u << 16, 1u << 16);
+                    (size_t)1 << 30, 1u << 16, 1u << 14);
     power_on(model);
     return model;
 }
