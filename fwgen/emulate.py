@@ -188,6 +188,22 @@ def build_folder(path: Path, board: str | None = None) -> Path:
     return project.directory(load_board(board if board is not None else project.board).name)
 
 
+def open_firmware(path: Path, board: str | None = None) -> BuildFolder:
+    """The firmware of a build folder, or of the project in `path`, as `open_build` reads it.
+
+    A project names its board's profile, so that one of the user's own is found.
+
+    Raises:
+        UsageError: as `open_build`; the project file is wrong.
+    """
+    from fwgen.project.file import read_project
+
+    folder = build_folder(path, board)
+    if board is None and folder != path:
+        board = read_project(path).board
+    return open_build(folder, board)
+
+
 def parse_faults(board: Board, faults: tuple[str, ...]) -> dict[str, list[str]]:
     """Fault specifications by accelerator.
 

@@ -62,8 +62,8 @@ def monitor(
             line.close()
         return
     assert directory is not None
-    from fwgen.emulate import build_folder, monitor_build, open_build
+    from fwgen.emulate import monitor_build, open_firmware
 
-    folder = open_build(build_folder(directory, board), board)
+    folder = open_firmware(directory, board)
     note(f"{folder.elf} on the emulated {folder.board.name}; Ctrl-] leaves")
     monitor_build(folder, seconds=timeout)

@@ -144,7 +144,7 @@ def run(
     """
     from fwgen import emulate
 
-    folder = emulate.open_build(emulate.build_folder(directory, board), board)
+    folder = emulate.open_firmware(directory, board)
     options = emulate.RunOptions(
         inputs=inputs,
         expected=expected,

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from fwgen.cli.main import run
-from fwgen.emulate import open_build
+from fwgen.emulate import open_build, open_firmware
+from fwgen.errors import UsageError
+from fwgen.project.new import new_application
 
 pytestmark = pytest.mark.qemu
 
@@ -50,6 +52,22 @@ def test_a_board_that_is_not_installed(copy: Path, capsys: pytest.CaptureFixture
     text = capsys.readouterr().err
     assert "'mine'" in text
     assert "--board with the path of its profile" in text
+
+
+def test_a_project_knows_the_profile_of_its_board(copy: Path, tmp_path: Path) -> None:
+    profile = tmp_path / "mine.toml"
+    profile.write_text('extends = "mps2-an385"\nname = "mine"\ndescription = "Mine."\n')
+    project = tmp_path / "app"
+    new_application(project, "mps2-an385", DIGITS)
+    file = project / "fwgen.toml"
+    file.write_text(file.read_text().replace('"mps2-an385"', '"../mine.toml"'))
+    info = json.loads((copy / "build_info.json").read_text())
+    (copy / "build_info.json").write_text(json.dumps(info | {"board": "mine"}))
+    (project / "build").mkdir()
+    copy.rename(project / "build" / "mine")
+    assert open_firmware(project).board.name == "mine"
+    with pytest.raises(UsageError, match="not installed"):
+        open_firmware(project / "build" / "mine")  # who gives the folder names the profile
 
 
 @pytest.mark.parametrize("content", [b"", b"\x7fELG" + bytes(100), b"text"])
