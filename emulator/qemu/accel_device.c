@@ -465,20 +465,22 @@ static bool accel_finish(void *overlay, char *error, size_t size)
         device->intc = strdup("armv7m");
     }
     device->record.name = device->name;
+    /* The board's window may be larger than what the model has in it. */
+    if (device->size > device->family->window_size) {
+        device->size = device->family->window_size;
+    }
     if (device->config == NULL || !device->has_base || !device->has_irq) {
         snprintf(error, size, "%s: config=, base= and irq= must be given",
                  device->name);
         return false;
     }
-    if (device->clock_hz == 0 || device->size == 0 ||
-        device->size > device->family->window_size || device->size % 4 != 0 ||
+    if (device->clock_hz == 0 || device->size == 0 || device->size % 4 != 0 ||
         device->base % 4096 != 0 || device->base > UINT64_MAX - device->size) {
         snprintf(error, size,
                  "%s: base=0x%" PRIx64 ",size=0x%" PRIx64 ",clock=%" PRIu64
-                 " is impossible (page-aligned base, window of at most 0x%x "
-                 "bytes, clock above 0)",
-                 device->name, device->base, device->size, device->clock_hz,
-                 device->family->window_size);
+                 " is impossible (page-aligned base, window of whole words, "
+                 "clock above 0)",
+                 device->name, device->base, device->size, device->clock_hz);
         return false;
     }
     if (device->has_reset && !reset_is_possible(device)) {

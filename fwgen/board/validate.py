@@ -8,19 +8,14 @@ configMAX_SYSCALL_INTERRUPT_PRIORITY).
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
-from typing import NoReturn
-
 from fwgen.accel.registry import configurations, families
-from fwgen.board.types import Board, PowerStep, Uart
-from fwgen.errors import UsageError
+from fwgen.board.machine_rules import check_machine
+from fwgen.board.rulebase import ADDRESS_SPACE, PAGE, UART_SIZE, Rules
+from fwgen.board.types import Board, PowerStep
 from fwgen.toml.document import Node
 from fwgen.toml.lines import Path
 
 LINE = 64  # bytes; the largest cache line and DMA burst of the supported systems
-ADDRESS_SPACE = 1 << 32
-PAGE = 0x1000
 
 # Architectural limits of interrupt lines: NVIC external lines (Armv7-M 240,
 # Armv8-M 480), GIC SPIs (INTID 32..1019).
@@ -34,7 +29,6 @@ _FPUS = {
     "cortex-m85": ("none", "fpv5-d16"),
     "cortex-a7": ("none", "neon-vfpv4"),
 }
-_UART_SIZE = 0x1000
 
 
 def known_configurations() -> dict[str, tuple[str, ...]]:
@@ -57,33 +51,10 @@ def check(board: Board, root: Node) -> None:
     rules.ranges()
     rules.nvmem()
     rules.flash()
+    check_machine(board, root)
 
 
-class _Rules:
-    def __init__(self, board: Board, root: Node) -> None:
-        self.board = board
-        self.root = root
-
-    def fail(
-        self, path: Path, message: str, expected: str | None = None, hints: tuple[str, ...] = ()
-    ) -> NoReturn:
-        raise UsageError(message, where=self.root.where(path), expected=expected, hints=hints)
-
-    def unique(self, path: Path, names: Iterable[str]) -> None:
-        seen: dict[str, int] = {}
-        for index, name in enumerate(names):
-            if name in seen:
-                self.fail(
-                    (*path, index, "name"),
-                    f"the name '{name}' is taken by {path[-1]}[{seen[name]}]",
-                    "a name of its own",
-                )
-            seen[name] = index
-
-    def aligned(self, path: Path, value: int, to: int) -> None:
-        if value % to:
-            self.fail(path, f"{value:#x} is not aligned", f"a multiple of {to:#x}")
-
+class _Rules(Rules):
     def cpu(self) -> None:
         cpu = self.board.cpu
         is_m = cpu.core.startswith("cortex-m")
@@ -182,21 +153,6 @@ class _Rules:
                 f"'{load}' holds no initial contents itself",
                 "a region that the loader writes",
             )
-
-    def unknown(self, path: Path, what: str, name: str, known: Iterable[str]) -> NoReturn:
-        names = sorted(known)
-        near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
-        self.fail(
-            path,
-            f"unknown {what} '{name}'",
-            f"'{near[0]}'" if near else f"one of {', '.join(names)}",
-            (f"Known: {', '.join(names)}.",),
-        )
-
-    def ports(self) -> Iterable[tuple[str, Uart]]:
-        yield "console", self.board.console
-        if self.board.link is not None:
-            yield "link", self.board.link
 
     def uarts(self) -> None:
         for key, uart in self.ports():
@@ -326,7 +282,7 @@ class _Rules:
             if (register := item.reset_register) is not None
         ]
         spans += [
-            (uart.base, uart.base + _UART_SIZE, (key, "base"), f"[{key}]")
+            (uart.base, uart.base + UART_SIZE, (key, "base"), f"[{key}]")
             for key, uart in self.ports()
         ]
         for number, (start, end, path, name) in enumerate(spans):

@@ -22,6 +22,7 @@ class AcceleratorDevice:
         family, config: which model.
         base: address of the register window.
         irq: input line of the interrupt controller device.
+        size: bytes of the register window on the board; None: the model's.
         clock_hz: model cycles per second.
         dma: what its DRAM port reaches; anything else is a guest error.
         sram: what its second port reaches.
@@ -41,6 +42,7 @@ class AcceleratorDevice:
     reset: int | None = None
     faults: tuple[str, ...] = ()
     controller: str = "armv7m"
+    size: int | None = None
 
     def module_options(self) -> tuple[tuple[str, str], ...]:
         """The options of the device module for this device, in order."""
@@ -53,6 +55,8 @@ class AcceleratorDevice:
             ("intc", self.controller),
             ("clock", str(self.clock_hz)),
         ]
+        if self.size is not None:
+            options.append(("size", hex(self.size)))
         for key, ranges in (("dma", self.dma), ("sram", self.sram)):
             if ranges:
                 text = "+".join(f"{r.base:#x}:{r.size:#x}" for r in ranges)

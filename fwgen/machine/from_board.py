@@ -73,6 +73,7 @@ def _device(board: Board, accelerator: Accelerator, faults: tuple[str, ...]) -> 
         config=accelerator.config,
         base=accelerator.base,
         irq=accelerator.irq + board.qemu.irq_offset,
+        size=accelerator.window,
         clock_hz=accelerator.clock_hz,
         dma=merge_ranges(dma),
         sram=sram,
