@@ -9,8 +9,8 @@ import pytest
 from fwgen.board.profile import list_boards, load_board
 from fwgen.errors import UsageError
 from fwgen.machine.config import Range
-from fwgen.machine.from_board import machine_config, merge_ranges
-
+from fwgen.machine.from_board import machine_config
+from fwgen.machine.ranges import merge_ranges
 
 EMULATED = [name for name in list_boards() if load_board(name).qemu is not None]
 
