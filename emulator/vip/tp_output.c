@@ -11,7 +11,7 @@
 
 static bool marked(const struct tp_line *line, unsigned at)
 {
-    return (line->mask[at / 8u] >> (at % 8u) & 1u) != 0;
+    return ((unsigned)line->mask[at / 8u] >> (at % 8u) & 1u) != 0;
 }
 
 static void flush(struct tp_output *output, struct tp_line *line)
