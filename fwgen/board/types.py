@@ -59,6 +59,7 @@ OverlayKind = Literal[
     "clock",
 ]
 MachinePart = Literal["memory", "interrupt_controller", "console", "link", "unassigned"]
+PartitionKind = Literal["raw", "settings", "state", "slot"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +258,13 @@ class Partition:
     name: Annotated[Identifier, Meta(description="Unique name.")]
     offset: Annotated[Count, Meta(description="Bytes from the region's base.")]
     size: Annotated[Size, Meta(description="Bytes, a multiple of the erase block.")]
+    kind: Annotated[
+        PartitionKind,
+        Meta(
+            description="`settings` (values by name), `state` (which slot runs; the runtime's "
+            "own), `slot` (a model package; there are two) or `raw` (the application's)."
+        ),
+    ] = "raw"
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,10 +276,27 @@ class Nvmem:
     ]
     memory: Annotated[Identifier, Meta(description="Memory region it lies in (use `nvmem`).")]
     erase_size: Annotated[Size, Meta(description="Bytes of one erase block.")]
-    program_size: Annotated[Size, Meta(description="Bytes of one program unit.")] = 1
+    program_size: Annotated[
+        Size, Meta(description="Bytes of one program unit; at most 512, divides `erase_size`.")
+    ] = 1
+    run: Annotated[
+        Identifier | None,
+        Meta(
+            description="Memory region that a slot's model is copied to at start; left out: it "
+            "is read in its slot, which the accelerators must reach."
+        ),
+    ] = None
+    tensors: Annotated[
+        Identifier | None,
+        Meta(description="Memory region of the tensors of slots' models; needed for slots."),
+    ] = None
     partitions: Annotated[
         tuple[Partition, ...], Meta(description="Ranges with names, `[[nvmem.partition]]`.")
     ] = ()
+
+    def of_kind(self, kind: PartitionKind) -> tuple[Partition, ...]:
+        """The partitions of a kind, in the order of the file."""
+        return tuple(part for part in self.partitions if part.kind == kind)
 
 
 @dataclass(frozen=True, slots=True)

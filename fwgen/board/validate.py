@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from fwgen.accel.registry import configurations, families
 from fwgen.board.machine_rules import check_machine
+from fwgen.board.nvmem_rules import check_slots
 from fwgen.board.rulebase import ADDRESS_SPACE, PAGE, UART_SIZE, Rules
 from fwgen.board.types import Board, PowerStep
 from fwgen.toml.document import Node
@@ -326,6 +327,7 @@ class _Rules(Rules):
                     part.offset + part.size
                 ):
                     self.fail((*path, "offset"), f"partition '{part.name}' overlaps '{other.name}'")
+        check_slots(self, self.board, nvmem)
 
     def flash(self) -> None:
         flash = self.board.flash

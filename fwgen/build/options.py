@@ -55,6 +55,10 @@ class BuildOptions:
         fusion: (operations as "conv+relu", on or off) where a model leaves the choice.
         pipeline_depth: 1, 2 or 4: how far operations are programmed ahead.
         optimise_program: False keeps every register write of the lowering.
+        nvmem: settings and model slots, on a board that has them.
+        update_key: Ed25519 public key as 64 hex digits; only packages signed with it are
+            accepted. None: packages need no signature.
+        anti_rollback: refuse packages with a smaller version than a confirmed one.
         app: the user's own sources.
         jobs: compilers that run at the same time; 0: one per processor.
     """
@@ -84,6 +88,9 @@ class BuildOptions:
     weights: str = "auto"
     fusion: tuple[tuple[str, bool], ...] = ()
     pipeline_depth: int = 1
+    nvmem: bool = False
+    update_key: str | None = None
+    anti_rollback: bool = False
     app: Application | None = None
     jobs: int = 0
 

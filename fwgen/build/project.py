@@ -29,7 +29,7 @@ from fwgen.errors import TaskError, UsageError
 from fwgen.plan.placement import placement_costs
 from fwgen.resources import resource_dir
 
-TASK_ENTRIES = ("engine_task", "link_task", "prvIdleTask")
+TASK_ENTRIES = ("engine_task", "link_task", "start_task", "prvIdleTask")
 """Functions that the runtime's tasks start with."""
 
 KNOWN_SECTIONS = frozenset(

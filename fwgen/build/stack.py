@@ -32,6 +32,9 @@ INDIRECT_CALLS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"link/cobs\.o:.*", ("send_bytes()",)),
     (r"link/answer\.o:.*", ("requests",)),
     (r"shell/.*", ("commands",)),
+    (r"nvmem/requests\.o:.*", ("slot_requests",)),
+    (r"nvmem/nvmem\.o:\w*read\w*", (r"fwgen_nvmem_[a-z]+@1",)),
+    (r"nvmem/(nvmem|slots)\.o:.*", (r"fwgen_nvmem_[a-z]+",)),
     (r"exec/executor\.o:.*", ("fwgen_kernels",)),
     (r"exec/.*:fwgen_accel\d_IRQHandler", (r"fwgen_\w+_driver@2",)),
     (

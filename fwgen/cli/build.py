@@ -122,6 +122,17 @@ def _groups(
 @click.option(
     "--queue-length", type=int, default=8, show_default=True, help="Jobs waiting per accelerator."
 )
+@click.option(
+    "--nvmem/--no-nvmem",
+    default=False,
+    help="Settings and model slots, on a board whose profile has them.",
+)
+@click.option(
+    "--update-key",
+    metavar="HEX",
+    help="Ed25519 public key: packages must be signed with it.",
+)
+@click.option("--anti-rollback", is_flag=True, help="Refuse packages older than the confirmed one.")
 @click.option("--all-writes", is_flag=True, help="Keep register writes that change nothing.")
 @click.option(
     "-j", "--jobs", type=click.IntRange(min=0), default=0, help="Compilers at a time; 0: all CPUs."
@@ -154,6 +165,9 @@ def build(
     weights: str,
     fusion: tuple[tuple[str, bool], ...],
     queue_length: int,
+    nvmem: bool,
+    update_key: str | None,
+    anti_rollback: bool,
     all_writes: bool,
     jobs: int,
 ) -> None:
@@ -192,6 +206,9 @@ def build(
         "fusion": fusion,
         "queue_length": queue_length,
         "optimise_program": not all_writes,
+        "nvmem": nvmem,
+        "update_key": update_key,
+        "anti_rollback": anti_rollback,
         "jobs": jobs,
     }
     if not models or (len(models) == 1 and models[0].is_dir()):

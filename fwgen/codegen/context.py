@@ -18,12 +18,12 @@ from fwgen.build.options import BuildKind, BuildOptions
 from fwgen.build.toolchain import core_flags
 from fwgen.codegen.linker import VECTOR_ENTRIES, LinkMap, link_map
 from fwgen.codegen.model import ModelText, c_identifier, c_string, describe_model
+from fwgen.codegen.nvmem import NvmemText, nvmem_text
 from fwgen.codegen.runtime import runtime_files
+from fwgen.codegen.words import encode_program, has_cache
 from fwgen.errors import UsageError
 from fwgen.plan.layout import Layout
-from fwgen.program.commands import Cache, Command, Cpu, Only
-from fwgen.program.encode import encode
-from fwgen.program.optimise import optimise
+from fwgen.program.commands import Cpu, Kernel
 from fwgen.program.program import Program
 
 ACCELERATOR_LIMIT = 4
@@ -35,11 +35,13 @@ PRIORITY_LIMIT = 32
 QUEUE_LIMIT = 64
 """Largest FWGEN_QUEUE_LENGTH."""
 
+SLOT_OPERATIONS = 256
+"""Operations that a model of a slot may have at least."""
+
 SMALLEST_STACK_WORDS = 128
 LARGEST_STACK_WORDS = 0xFFFF
 
 ARMV8M_CORES = ("cortex-m33", "cortex-m55", "cortex-m85")
-CACHED_CORES = ("cortex-m7", "cortex-m55", "cortex-m85")
 
 _UART_DRIVERS = {"cmsdk_uart": ("fwgen_uart_cmsdk", "uart_cmsdk.c")}
 """Driver of the profile -> symbol and file in the runtime."""
@@ -202,6 +204,7 @@ class ProjectContext:
     boot_clears: Table
     canaries: Table
     link: LinkMap
+    nvmem: NvmemText | None
 
 
 def project_context(
@@ -218,7 +221,8 @@ def project_context(
     _check_options(board, options)
     models = _models(plans, board, options)
     link = link_map(board, [(p.program, p.layout) for p in plans], models, options.main_stack_bytes)
-    kernels = _kernels(plans)
+    nvmem = nvmem_text(board, options)
+    kernels = _kernels(plans, all_of_them=nvmem is not None)
     accelerators = tuple(
         _accelerator(board, accelerator, index, options)
         for index, accelerator in enumerate(board.accelerators)
@@ -231,6 +235,7 @@ def project_context(
         frozenset(drivers),
         frozenset(name for name in kernels.rows if name != "NULL"),
         shell=options.with_shell,
+        nvmem=None if nvmem is None else frozenset(nvmem.left_out),
     )
     context = ProjectContext(
         version=__version__,
@@ -246,6 +251,7 @@ def project_context(
             "src/model_tables.c",
             "src/board.c",
             "src/vectors.c",
+            *(("src/nvmem.c",) if nvmem is not None else ()),
         ),
         assembler_sources=tuple(
             f"src/model_{model.identifier}_weights.S" for model in models if model.constants
@@ -267,6 +273,7 @@ def project_context(
         boot_clears=_boot_clears(link),
         canaries=_canary_table(plans, options),
         link=link,
+        nvmem=nvmem,
     )
     return _with_build_id(context)
 
@@ -337,39 +344,21 @@ def _models(
 ) -> tuple[ModelText, ...]:
     models: list[ModelText] = []
     for plan in plans:
-        program = _without_cache(plan.program) if not has_cache(board) else plan.program
-        traits = family(program.family).register_traits(program.config)
-        if options.optimise_program:
-            program = optimise(program, traits, plan.layout)
+        encoded = encode_program(
+            plan.program, plan.layout, board, optimised=options.optimise_program
+        )
+        name = plan.program.model_name
         models.append(
             describe_model(
-                program,
+                encoded.program,
                 plan.layout,
-                encode(program, plan.layout, traits),
-                encode(program, plan.layout, traits, pipelined=True) if program.pipelined else (),
-                identifier=c_identifier(program.model_name, [m.identifier for m in models]),
+                encoded.lines,
+                encoded.pipelined,
+                identifier=c_identifier(name, [m.identifier for m in models]),
                 accelerator=_accelerator_index(plan, board),
             )
         )
     return tuple(models)
-
-
-def has_cache(board: Board) -> bool:
-    """Whether the firmware switches on a data cache, so that CACHE commands mean something."""
-    return board.cpu.core in CACHED_CORES and any(memory.cached for memory in board.memories)
-
-
-def _without_cache(program: Program) -> Program:
-    def without(commands: tuple[Command, ...]) -> tuple[Command, ...]:
-        return tuple(
-            Only(c.condition, without(c.commands)) if isinstance(c, Only) else c
-            for c in commands
-            if not isinstance(c, Cache)
-        )
-
-    return replace(
-        program, commands=without(program.commands), pipelined=without(program.pipelined)
-    )
 
 
 def _accelerator_index(plan: ModelPlan, board: Board) -> int:
@@ -505,11 +494,13 @@ def _kernel_config(board: Board, options: BuildOptions) -> KernelConfig:
 
 def _defines(board: Board, plans: Sequence[ModelPlan], options: BuildOptions) -> tuple[Define, ...]:
     test = options.kind is BuildKind.TEST
-    operations = max((len(p.program.operations) for p in plans), default=1)
+    operations = max([1, *(len(p.program.operations) for p in plans)])
+    if options.nvmem:
+        operations = max(operations, SLOT_OPERATIONS)
     link_priority = max(1, min(options.task_priority - 1, options.max_priorities - 2))
     return (
         Define("FWGEN_ACCEL_COUNT", str(len(board.accelerators)), "accelerators of the board"),
-        Define("FWGEN_MAX_OPERATIONS", str(max(1, operations)), "of the largest model"),
+        Define("FWGEN_MAX_OPERATIONS", str(operations), "of the largest model"),
         Define("FWGEN_QUEUE_LENGTH", str(options.queue_length), "jobs that wait per accelerator"),
         Define("FWGEN_PROFILE", _flag(options.profile), "time of each operation"),
         Define("FWGEN_PIPELINE", str(_depth(plans)), "operations programmed ahead"),
@@ -524,13 +515,23 @@ def _defines(board: Board, plans: Sequence[ModelPlan], options: BuildOptions) ->
         Define("FWGEN_TEST_BUILD", _flag(test), "misuse of the interface asserts"),
         Define("FWGEN_LINK_UART", _flag(board.link is not None), "the link has its own port"),
         Define("FWGEN_LINK", _flag(options.link), "the serial link's task"),
-        Define("FWGEN_UART_RX_BUFFER", "2048" if options.link else "128", "bytes a port"),
+        Define("FWGEN_UART_RX_BUFFER", _receive_buffer(options), "bytes a port"),
         Define("FWGEN_SHELL", _flag(options.with_shell), "text commands on the console"),
         Define("FWGEN_LINK_TASK_PRIORITY", str(link_priority), "below the accelerator task"),
         Define("FWGEN_LINK_STACK_SIZE", str(options.link_stack_words), "in words"),
         Define("FWGEN_IDLE", _IDLE[options.idle or board.idle], "what the idle task does"),
         Define("FWGEN_DCACHE", _flag(has_cache(board)), "the CPU's data cache is switched on"),
+        Define("FWGEN_NVMEM", _flag(options.nvmem), "settings and model slots"),
+        Define("FWGEN_SIGNED_UPDATE", _flag(options.update_key is not None), "packages have keys"),
+        Define("FWGEN_ANTI_ROLLBACK", _flag(options.anti_rollback), "no older packages"),
     )
+
+
+def _receive_buffer(options: BuildOptions) -> str:
+    """Bytes: a frame, or several while the flash keeps the reader waiting."""
+    if not options.link:
+        return "128"
+    return "4096" if options.nvmem else "2048"
 
 
 def _application(app: Application | None) -> ApplicationText:
@@ -559,8 +560,9 @@ def _flag(value: bool) -> str:
     return "1" if value else "0"
 
 
-def _kernels(plans: Sequence[ModelPlan]) -> Table:
-    used = {
+def _kernels(plans: Sequence[ModelPlan], *, all_of_them: bool) -> Table:
+    used = {int(kernel): f"fwgen_kernel_{kernel.name.lower()}" for kernel in Kernel if all_of_them}
+    used |= {
         int(command.kernel): f"fwgen_kernel_{command.kernel.name.lower()}"
         for plan in plans
         for command in plan.program.commands

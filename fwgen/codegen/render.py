@@ -34,6 +34,8 @@ def render_project(context: ProjectContext) -> dict[str, bytes]:
         "README.md": render.text("README.md.j2"),
         manifest.NAME: manifest.manifest(context),
     }
+    if context.nvmem is not None:
+        files["src/nvmem.c"] = render.text("nvmem.c.j2")
     for model in context.models:
         base = f"src/model_{model.identifier}"
         files[f"{base}.h"] = render.text("model.h.j2", model=model)

@@ -1,8 +1,8 @@
 """Which files of the runtime (rtos/) go into a project.
 
 The folders decide: headers always; `drivers/` only what the board names,
-`startup/` only the board's architecture, `kernels/` only what the models use, `shell/`
-only when asked for; everything else always.
+`startup/` only the board's architecture, `kernels/` only what the models use, `shell/` and
+`nvmem/` only when asked for; everything else always.
 """
 
 from __future__ import annotations
@@ -15,7 +15,12 @@ SOURCE_SUFFIXES = (".c", ".S")
 
 
 def runtime_files(
-    architecture: str, drivers: frozenset[str], kernels: frozenset[str], *, shell: bool
+    architecture: str,
+    drivers: frozenset[str],
+    kernels: frozenset[str],
+    *,
+    shell: bool,
+    nvmem: frozenset[str] | None = None,
 ) -> tuple[str, ...]:
     """Paths relative to rtos/, sorted.
 
@@ -24,6 +29,7 @@ def runtime_files(
         drivers: file names below drivers/.
         kernels: functions of CPU kernels that models use ("fwgen_kernel_softmax").
         shell: whether the text shell is part of the build.
+        nvmem: files of nvmem/ that are left out; None: all of them.
     """
     root = resource_dir("rtos")
     chosen = []
@@ -32,7 +38,7 @@ def runtime_files(
         if path.suffix == ".h":
             chosen.append(str(name))
         elif path.suffix in SOURCE_SUFFIXES and _is_used(
-            name, architecture, drivers, kernels, shell
+            name, architecture, drivers, kernels, shell, nvmem
         ):
             chosen.append(str(name))
     return tuple(chosen)
@@ -44,6 +50,7 @@ def _is_used(
     drivers: frozenset[str],
     kernels: frozenset[str],
     shell: bool,
+    nvmem: frozenset[str] | None,
 ) -> bool:
     match name.parts[0]:
         case "drivers":
@@ -61,6 +68,8 @@ def _is_used(
             return bool(kernels)
         case "shell":
             return shell
+        case "nvmem":
+            return nvmem is not None and name.name not in nvmem
         case "tests":
             return False
         case _:

@@ -83,6 +83,11 @@ class BuildTable:
     sram_first: bool = False
     weights: Literal["auto", "in-place", "copy"] = "auto"
     all_writes: bool = False
+    nvmem: bool = False
+    update_key: Annotated[
+        Text | None, Meta(description="an Ed25519 public key as 64 hex digits")
+    ] = None
+    anti_rollback: bool = False
 
 
 @dataclass(frozen=True, slots=True)

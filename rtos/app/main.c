@@ -10,6 +10,7 @@
 #include "fwgen_config_defaults.h"
 #include "fwgen_console.h"
 #include "fwgen_link.h"
+#include "fwgen_start.h"
 
 #if configSUPPORT_STATIC_ALLOCATION != 1 ||                                    \
     (defined(configSUPPORT_DYNAMIC_ALLOCATION) &&                              \
@@ -20,6 +21,34 @@
 __attribute__((weak)) void fwgen_app_start(void)
 {
 }
+
+#if FWGEN_NVMEM
+/*
+ * A model on trial is tested before anybody else can use it: so the link and
+ * the application start behind that, from a task.
+ */
+static void start_task(void *argument)
+{
+    (void)argument;
+    fwgen_slots_self_test();
+#if FWGEN_LINK
+    fwgen_link_start();
+#endif
+    fwgen_app_start();
+    for (;;) {
+        vTaskSuspend(NULL);
+    }
+}
+
+static void start_rest(void)
+{
+    static StaticTask_t task;
+    static StackType_t stack[FWGEN_START_STACK_SIZE];
+
+    (void)xTaskCreateStatic(start_task, "start", FWGEN_START_STACK_SIZE, NULL,
+                            FWGEN_LINK_TASK_PRIORITY, stack, &task);
+}
+#endif
 
 __attribute__((weak)) int main(void)
 {
@@ -33,11 +62,17 @@ __attribute__((weak)) int main(void)
     fwgen_print(fwgen_board_name);
     fwgen_print("\n");
     fwgen_console_unlock();
+#if FWGEN_NVMEM
+    fwgen_nvmem_start();
+    (void)fwgen_accel_start();
+    start_rest();
+#else
     (void)fwgen_accel_start();
 #if FWGEN_LINK
     fwgen_link_start();
 #endif
     fwgen_app_start();
+#endif
     vTaskStartScheduler();
     configASSERT(0); /* the scheduler returns only when it cannot start */
     return 1;

@@ -112,6 +112,40 @@
 #define FWGEN_LINK_STACK_SIZE 512
 #endif
 
+/* 1: non-volatile memory with settings and model slots (docs/update.md). The
+ * table of models is then in RAM: the active slot's model takes the place of
+ * model 0. */
+#ifndef FWGEN_NVMEM
+#define FWGEN_NVMEM 0
+#endif
+
+/* 1: only packages signed with the key of the build are accepted. */
+#ifndef FWGEN_SIGNED_UPDATE
+#define FWGEN_SIGNED_UPDATE 0
+#endif
+
+/* 1: a package with a smaller version than a confirmed one is refused. */
+#ifndef FWGEN_ANTI_ROLLBACK
+#define FWGEN_ANTI_ROLLBACK 0
+#endif
+
+/* How often a new package may be started before it is given up. */
+#ifndef FWGEN_TRIAL_BOOTS
+#define FWGEN_TRIAL_BOOTS 3
+#endif
+
+/* Tensors that a package may have, inputs and outputs of all banks together;
+ * each costs a struct fwgen_tensor of RAM. */
+#ifndef FWGEN_SLOT_TENSORS
+#define FWGEN_SLOT_TENSORS 16
+#endif
+
+/* Stack of the task that tests a model on trial and starts the rest, in words.
+ */
+#ifndef FWGEN_START_STACK_SIZE
+#define FWGEN_START_STACK_SIZE 512
+#endif
+
 /* 1: text commands on the line of the link (help, status, tasks, ...). */
 #ifndef FWGEN_SHELL
 #define FWGEN_SHELL 0

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fwgen_config_defaults.h"
+
 /* Element types of tensors; the numbers are part of the serial protocol. */
 enum fwgen_dtype {
     FWGEN_INT8 = 1,
@@ -66,7 +68,15 @@ struct fwgen_model {
     uint8_t banks;          /* 1 or 2 */
 };
 
-extern const struct fwgen_model fwgen_models[];
+/* With model slots the table is in RAM: at start the model of the active slot
+ * takes the place of model 0. Nobody else writes to it. */
+#if FWGEN_NVMEM
+#define FWGEN_MODEL_TABLE
+#else
+#define FWGEN_MODEL_TABLE const
+#endif
+
+extern FWGEN_MODEL_TABLE struct fwgen_model fwgen_models[];
 extern const uint32_t fwgen_model_count;
 
 /* The driver of a family: rtos/drivers/<family>.c defines

@@ -1,7 +1,7 @@
 /*
  * fwgen_result.h - result codes of all functions of the runtime.
  *
- * 0 to 10 are the status codes of the serial link (docs/link.md); codes from
+ * 0 to 12 are the status codes of the serial link (docs/link.md); codes from
  * 16 on are never sent, the link reports QUEUE_FULL as BUSY and the others as
  * DEVICE.
  */
@@ -20,6 +20,8 @@ enum fwgen_result {
     FWGEN_ERROR_DEVICE = 8,
     FWGEN_ERROR_NOT_SUPPORTED = 9,
     FWGEN_ERROR_CANARY = 10,
+    FWGEN_ERROR_REFUSED = 11,     /* a package; enum fwgen_package_fault */
+    FWGEN_ERROR_FLASH = 12,       /* the non-volatile memory failed */
     FWGEN_ERROR_ARGUMENT = 16,    /* NULL or a contradiction */
     FWGEN_ERROR_NO_INSTANCE = 17, /* all instances are handed out */
     FWGEN_ERROR_CANCELLED = 18,
@@ -32,6 +34,9 @@ enum fwgen_result {
 
 /* "TIMEOUT" for FWGEN_ERROR_TIMEOUT; "?" for an unknown code. Any context. */
 const char *fwgen_result_name(enum fwgen_result result);
+
+/* The last code that goes over the link. */
+#define FWGEN_RESULT_LAST_SENT FWGEN_ERROR_FLASH
 
 /* No operation, in reports. */
 #define FWGEN_NO_OPERATION 0xffffffffu

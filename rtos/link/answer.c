@@ -10,6 +10,7 @@
 
 #include "fwgen_accel.h"
 #include "fwgen_cpu.h"
+#include "fwgen_requests.h"
 #include "fwgen_uart.h"
 #include "task.h"
 
@@ -413,6 +414,14 @@ static enum fwgen_result dispatch(struct fwgen_link *link, const uint8_t *frame,
         fwgen_put8(out, FWGEN_LINK_VERSION);
         return FWGEN_ERROR_BAD_VERSION;
     }
+#if FWGEN_NVMEM
+    if (frame[1] >= FWGEN_LINK_SLOTS && frame[1] <= FWGEN_LINK_NVMEM_LAST) {
+        return get16(&frame[6]) != exchange.length
+                   ? FWGEN_ERROR_BAD_LENGTH
+                   : fwgen_nvmem_answer(frame[1], exchange.payload,
+                                        exchange.length, out);
+    }
+#endif
     if (request == NULL) {
         return FWGEN_ERROR_BAD_TYPE;
     }
@@ -444,7 +453,7 @@ uint32_t fwgen_link_answer(struct fwgen_link *link, const uint8_t *request,
     if (result == FWGEN_ERROR_QUEUE_FULL) {
         result = FWGEN_ERROR_BUSY;
     }
-    if (result > FWGEN_ERROR_CANARY) {
+    if (result > FWGEN_RESULT_LAST_SENT) {
         result = FWGEN_ERROR_DEVICE;
     }
     fwgen_put8(&frame, FWGEN_LINK_VERSION);

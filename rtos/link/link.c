@@ -9,12 +9,17 @@
 #include "fwgen_config_defaults.h"
 #include "fwgen_console.h"
 #include "fwgen_fault.h"
+#include "fwgen_requests.h"
+#include "fwgen_start.h"
 #include "fwgen_uart.h"
 
 #if FWGEN_LINK
 
 /* Bytes taken from the ring at a time. */
 #define CHUNK 64u
+
+/* Until the answer to RESET has left the UART. */
+#define RESET_TICKS (configTICK_RATE_HZ / 10u + 1u)
 
 /* More than the longest command. */
 #define SHELL_LINE 80u
@@ -54,6 +59,12 @@ static void take(uint8_t byte)
         if (link_state.exit) {
             fwgen_exit(link_state.exit_code);
         }
+#if FWGEN_NVMEM
+        if (length != 0u && receiver->data[1] == FWGEN_LINK_RESET) {
+            vTaskDelay(RESET_TICKS);
+            fwgen_reset();
+        }
+#endif
         break;
     case FWGEN_RECEIVED_LINE:
 #if FWGEN_SHELL

@@ -3,6 +3,8 @@
  */
 #include "fwgen_result.h"
 
+#include "fwgen_config_defaults.h"
+
 const char *fwgen_result_name(enum fwgen_result result)
 {
     switch (result) {
@@ -28,6 +30,12 @@ const char *fwgen_result_name(enum fwgen_result result)
         return "NOT_SUPPORTED";
     case FWGEN_ERROR_CANARY:
         return "CANARY";
+#if FWGEN_NVMEM
+    case FWGEN_ERROR_REFUSED:
+        return "REFUSED";
+    case FWGEN_ERROR_FLASH:
+        return "FLASH";
+#endif
     case FWGEN_ERROR_ARGUMENT:
         return "ARGUMENT";
     case FWGEN_ERROR_NO_INSTANCE:
