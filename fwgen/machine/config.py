@@ -74,7 +74,7 @@ class OverlayDevice:
     Attributes:
         options: options of the module in order; the first begins the overlay.
         serial: index of the serial line that it takes from the machine; None: none.
-        reports: it writes guest errors and register accesses.
+        reports: it writes guest errors to the event stream.
     """
 
     options: tuple[tuple[str, str], ...]

@@ -213,16 +213,18 @@ class QemuSession:
     def _plugin_option(self, serial_lines: Collection[int]) -> str:
         assert self._module is not None and self._events is not None
         options = [str(self._module)]
-        records = [("events", str(self._events.path))]
-        if self._trace is not None:
-            records.append(("trace", str(self._trace.absolute())))
+        events = ("events", str(self._events.path))
         for overlay in self.machine.overlays:
             pairs = [*overlay.options]
             if overlay.serial is not None and overlay.serial in serial_lines:
                 pairs.append(("chardev", _chardev(overlay.serial)))
-            options += [f"{key}={value}" for key, value in pairs + records * overlay.reports]
+            if overlay.reports:
+                pairs.append(events)
+            options += [f"{key}={value}" for key, value in pairs]
         for device in self.machine.accelerators:
-            pairs = [*device.module_options(), *records]
+            pairs = [*device.module_options(), events]
+            if self._trace is not None:
+                pairs.append(("trace", str(self._trace.absolute())))
             options += [f"{key}={value}" for key, value in pairs]
         # QEMU separates options by commas and reads two commas as one.
         return ",".join(option.replace(",", ",,") for option in options)

@@ -15,7 +15,7 @@ import pytest
 
 from fwgen.board.profile import list_boards, load_board
 from fwgen.board.types import Board
-from fwgen.machine.config import MachineConfig
+from fwgen.machine.config import MachineConfig, OverlayDevice
 from fwgen.machine.from_board import machine_config
 from fwgen.machine.session import QemuSession
 
@@ -65,7 +65,11 @@ def test_console_tick_and_device_interrupt(
     overlays = {overlay.kind: overlay.base for overlay in board.qemu.overlays}
     if "rk_cru" in overlays and "rk_pmu" in overlays:
         values |= {"CRU": overlays["rk_cru"] or 0, "PMU": overlays["rk_pmu"] or 0}
-        values |= {"WDT": overlays["dw_wdt"] or 0}
+        values |= {"WDT": overlays["dw_wdt"] or 0, "KEEP": 0x01000000}
+    if name == "rv1126-nvdla":  # once: a flash of the machine at another address
+        values["FLASH"] = 0x30000000
+        options = (("alias", "flash"), ("of", "/machine/virt.flash1"), ("base", "0x30000000"))
+        machine = replace(machine, overlays=(*machine.overlays, OverlayDevice(options)))
     hole = 0xF0000000
     if "unassigned" in board.qemu.add:
         values["NOTHING"] = hole
