@@ -2,7 +2,8 @@
  * nn_dense.c - kernels that sum all channels, in panels of conv_kernels.h.
  *
  * A strip is some rows of the output of up to CONV_GROUP kernels; its sums
- * stay in the second level cache.
+ * stay in the second level cache. A stage is some strips; its bytes go to
+ * memory together, so that they are few large pieces.
  */
 #include <string.h>
 
@@ -14,6 +15,7 @@
 #include "nn_weights.h"
 
 #define STRIP_PIXELS 512u
+#define STAGE_BYTES ((uint64_t)1 << 20)
 
 struct dense {
     struct nn_job *job;
@@ -25,10 +27,10 @@ struct dense {
     size_t pixel_bytes, row_bytes; /* of the image */
     struct conv_run *runs;
     int32_t *pixel_sums; /* [row][column] sums of the channels, for excess */
-    uint32_t strip_rows;
-    int32_t *sums;  /* [pixel][CONV_GROUP] */
+    uint32_t strip_rows, stage_rows;
+    int32_t *sums;  /* [pixel of the strip][CONV_GROUP] */
     int64_t *wide;  /* the same for several segments, or NULL */
-    uint8_t *bytes; /* [kernel][pixel] */
+    uint8_t *bytes; /* [kernel][pixel of the stage] */
 };
 
 static bool open_runs(struct dense *dense)
@@ -115,9 +117,16 @@ static bool open_strip(struct dense *dense)
     }
     pixels = (uint64_t)rows * dense->width;
     dense->strip_rows = rows;
+    dense->stage_rows = rows;
+    while (dense->stage_rows < dense->height &&
+           2u * (uint64_t)dense->stage_rows * dense->width * group <=
+               STAGE_BYTES) {
+        dense->stage_rows *= 2u;
+    }
     dense->sums = nn_take(dense->job, (pixels * CONV_GROUP + PANEL_SLACK) *
                                           sizeof *dense->sums);
-    dense->bytes = nn_take(dense->job, pixels * group);
+    dense->bytes =
+        nn_take(dense->job, (uint64_t)dense->stage_rows * dense->width * group);
     if (dense->sums == NULL || dense->bytes == NULL) {
         return false;
     }
@@ -192,31 +201,33 @@ static void scale_pixel(const struct dense *dense, size_t pixel, int64_t extra,
     }
 }
 
-/* 16 pixels of all kernels, turned into the planes. */
-static void store(const struct dense *dense, uint8_t (*lines)[CONV_GROUP],
-                  size_t pixel, size_t here, size_t pixels, uint32_t kernels)
+/* 16 pixels of all kernels, turned into planes that lie `plane` bytes apart. */
+static void store(uint8_t (*lines)[CONV_GROUP], size_t pixels, uint8_t *to,
+                  size_t plane, uint32_t kernels)
 {
-    for (uint32_t k = 0; k < kernels; k += 16u) {
-        uint8_t *to = dense->bytes + k * pixels + pixel;
+    for (uint32_t k = 0; k < kernels; k += 16u, to += 16u * plane) {
         uint32_t count = kernels - k < 16u ? kernels - k : 16u;
         uint8_t turned[16][16];
 
-        if (here == 16u && count == 16u) {
-            nn_transpose_16(&lines[0][k], CONV_GROUP, to, pixels);
+        if (pixels == 16u && count == 16u) {
+            nn_transpose_16(&lines[0][k], CONV_GROUP, to, plane);
             continue;
         }
         nn_transpose_16(&lines[0][k], CONV_GROUP, turned[0], 16);
         for (uint32_t i = 0; i < count; i++) {
-            memcpy(to + i * pixels, turned[i], here);
+            memcpy(to + i * plane, turned[i], pixels);
         }
     }
 }
 
-static void requantise(const struct dense *dense, uint32_t first,
-                       uint32_t kernels, uint32_t y, uint32_t rows)
+/* The sums of a strip, rows from y on, to their place in the stage. */
+static void requantise(const struct dense *dense, const struct nn_rows *stage,
+                       uint32_t y, uint32_t rows)
 {
     size_t pixels = (size_t)rows * dense->width;
-    const int64_t *whole_base = dense->weights->base + first;
+    size_t plane = (size_t)stage->rows * dense->width;
+    uint8_t *to = stage->bytes + (size_t)(y - stage->first_row) * dense->width;
+    const int64_t *whole_base = dense->weights->base + stage->first_kernel;
     uint8_t lines[16][CONV_GROUP];
     double base[CONV_GROUP];
     uint32_t x = 0;
@@ -230,35 +241,46 @@ static void requantise(const struct dense *dense, uint32_t first,
 
         for (size_t p = 0; p < here; p++) {
             scale_pixel(dense, pixel + p, excess_at(dense, x, y), base,
-                        whole_base, kernels, lines[p]);
+                        whole_base, stage->kernels, lines[p]);
             if (++x == dense->width) {
                 x = 0;
                 y++;
             }
         }
-        store(dense, lines, pixel, here, pixels, kernels);
+        store(lines, here, to + pixel, plane, stage->kernels);
     }
+}
+
+static bool run_stage(struct dense *dense, struct nn_rows *stage)
+{
+    uint32_t end = stage->first_row + stage->rows;
+    unsigned blocks = (stage->kernels + TILE_BLOCK - 1u) / TILE_BLOCK;
+
+    for (uint32_t y = stage->first_row; y < end; y += dense->strip_rows) {
+        uint32_t left = end - y;
+        uint32_t rows = left < dense->strip_rows ? left : dense->strip_rows;
+
+        compute(dense, stage->first_kernel, blocks, y, rows);
+        requantise(dense, stage, y, rows);
+    }
+    return nn_rows_write(dense->job, dense->weights, stage);
 }
 
 static bool run_group(struct dense *dense, uint32_t first)
 {
     uint32_t left = dense->job->layer.kernels - first;
-    uint32_t kernels = left < CONV_GROUP ? left : CONV_GROUP;
-    unsigned blocks = (kernels + TILE_BLOCK - 1u) / TILE_BLOCK;
 
-    for (uint32_t y = 0; y < dense->height; y += dense->strip_rows) {
+    for (uint32_t y = 0; y < dense->height; y += dense->stage_rows) {
         uint32_t rest = dense->height - y;
-        struct nn_rows rows = {
+        struct nn_rows stage = {
             .first_kernel = first,
-            .kernels = kernels,
+            .kernels = left < CONV_GROUP ? left : CONV_GROUP,
             .first_row = y,
-            .rows = rest < dense->strip_rows ? rest : dense->strip_rows,
+            .rows = rest < dense->stage_rows ? rest : dense->stage_rows,
             .bytes = dense->bytes,
         };
 
-        compute(dense, first, blocks, y, rows.rows);
-        requantise(dense, first, kernels, y, rows.rows);
-        if (!nn_rows_write(dense->job, dense->weights, &rows)) {
+        if (!run_stage(dense, &stage)) {
             return false;
         }
     }

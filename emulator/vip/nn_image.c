@@ -13,8 +13,9 @@
 #include "nn_transpose.h"
 
 #define CHANNELS 16u /* turned at once */
-/* Bytes of planes that are read at once, unless a plane is larger. */
-#define STAGE_BYTES ((uint64_t)4 << 20)
+/* Bytes of planes that are read at once, and as many as CHANNELS may take. */
+#define STAGE_BYTES ((uint64_t)1 << 20)
+#define TURN_BYTES ((uint64_t)4 << 20)
 /* Gaps of up to this many bytes are read. */
 #define GAP 64u
 
@@ -49,6 +50,21 @@ struct nn_window nn_window_of(const struct nn_layer *layer)
     return window;
 }
 
+/* A multiple of CHANNELS, unless these are too large. */
+static uint32_t planes_at_once(uint64_t size)
+{
+    uint32_t count = CHANNELS;
+
+    while (count > 1u && count * size > TURN_BYTES) {
+        count /= 2u;
+    }
+    while (count >= CHANNELS && count < 1024u &&
+           2u * count * size <= STAGE_BYTES) {
+        count *= 2u;
+    }
+    return count;
+}
+
 bool nn_planes_open(struct nn_job *job, const struct nn_window *window,
                     struct nn_planes *planes)
 {
@@ -67,11 +83,7 @@ bool nn_planes_open(struct nn_job *job, const struct nn_window *window,
         plane <= span + span / 4u + GAP) {
         planes->plane_pitch = (size_t)plane;
     }
-    planes->count = CHANNELS;
-    while (planes->count > 1u &&
-           planes->count * (uint64_t)planes->plane_pitch > STAGE_BYTES) {
-        planes->count /= 2u;
-    }
+    planes->count = planes_at_once(planes->plane_pitch);
     if (planes->count > layer->channels) {
         planes->count = layer->channels;
     }
@@ -209,11 +221,12 @@ static void spread(const struct image *image, uint8_t *to, const uint8_t *from,
     }
 }
 
-/* `channels` channels from `first` on to their place in the image. */
+/* Channel `first` of the planes and the ones behind it, CHANNELS at most. */
 static void place(const struct image *image, const struct nn_window *window,
                   const struct nn_planes *planes, uint32_t first,
-                  uint32_t channels)
+                  uint32_t channels, uint8_t *to)
 {
+    const uint8_t *from = planes->bytes + first * planes->plane_pitch;
     size_t count = window->inside_columns;
     uint32_t rows = window->inside_rows;
 
@@ -223,18 +236,32 @@ static void place(const struct image *image, const struct nn_window *window,
         rows = rows != 0 ? 1u : 0u;
     }
     for (uint32_t row = 0; row < rows; row++) {
-        const uint8_t *from = planes->bytes + row * planes->row_pitch;
-        uint8_t *to = image->bytes + (window->top + row) * image->row +
-                      window->left * image->pixel + first * image->element;
-
         if (channels == CHANNELS) {
             turn(image, to, from, planes->plane_pitch, count);
-            continue;
+        } else {
+            for (uint32_t c = 0; c < channels; c++) {
+                spread(image, to + c * image->element,
+                       from + c * planes->plane_pitch, count);
+            }
         }
-        for (uint32_t c = 0; c < channels; c++) {
-            spread(image, to + c * image->element,
-                   from + c * planes->plane_pitch, count);
-        }
+        from += planes->row_pitch;
+        to += image->row;
+    }
+}
+
+/* Planes that have been read, channels from `first` on, into the image. */
+static void place_all(const struct image *image, const struct nn_window *window,
+                      const struct nn_planes *planes, uint32_t first,
+                      uint32_t channels)
+{
+    uint8_t *to = image->bytes + window->top * image->row +
+                  window->left * image->pixel + first * image->element;
+
+    for (uint32_t c = 0; c < channels; c += CHANNELS) {
+        uint32_t left = channels - c;
+
+        place(image, window, planes, c, left < CHANNELS ? left : CHANNELS,
+              to + c * image->element);
     }
 }
 
@@ -259,8 +286,8 @@ uint8_t *nn_image_read(struct nn_job *job, const struct nn_window *window,
 
         ok = nn_planes_read(job, window, first, &planes);
         if (ok) {
-            place(&image, window, &planes, first,
-                  left < planes.count ? left : planes.count);
+            place_all(&image, window, &planes, first,
+                      left < planes.count ? left : planes.count);
         }
     }
     buffer_give(planes.bytes);
