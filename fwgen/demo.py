@@ -41,7 +41,7 @@ class DemoReport:
         bytes_compared, bytes_different: target against reference, every byte of the output.
         guest_errors: what the firmware did wrong to the accelerator.
         cycles: accelerator cycles of one inference, by the emulator's estimate.
-        accelerator_hz: accelerator clock of the board.
+        accelerator_hz: accelerator clock of the board; the CPU's where the CPU does the work.
         device_ms: time of one inference on the target's own clock.
         seconds: wall-clock time of all inferences.
     """
@@ -130,7 +130,7 @@ def run_demo(
         bytes_different=sum(c.different for c in comparisons),
         guest_errors=tuple(e.message for i in inferences for e in i.guest_errors),
         cycles=max((i.cycles or 0 for i in inferences), default=0),
-        accelerator_hz=board.accelerators[0].clock_hz,
+        accelerator_hz=board.accelerators[0].clock_hz or board.cpu.clock_hz,
         device_ms=max(i.run.seconds for i in inferences) * 1000,
         seconds=seconds,
     )

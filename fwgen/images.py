@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
+from fwgen.accel.registry import runs_models_of
 from fwgen.board.types import Board
 from fwgen.build.options import BuildOptions
 from fwgen.errors import ModelError, UsageError
@@ -44,8 +45,8 @@ def assign_accelerators(
 ) -> tuple[int, ...]:
     """The accelerator of each model, as an index into the board's.
 
-    A model goes where the options say; the others take turns among the accelerators of
-    their family that can run them.
+    A model goes where the options say; the others take turns among the accelerators that
+    run models of their family and can run them.
 
     Args:
         models: (name, family) of each.
@@ -62,15 +63,17 @@ def assign_accelerators(
     for number, (name, family) in enumerate(models):
         if name in wanted:
             accelerator = board.accelerators[wanted[name]]
-            if accelerator.family != family:
+            if not runs_models_of(accelerator.family, family):
                 raise UsageError(
                     f"model '{name}' is for the accelerator family '{family}'",
                     where=f"--accel {name}={accelerator.name}, board {board.name}",
-                    expected=f"an accelerator of that family, not of '{accelerator.family}'",
+                    expected=f"an accelerator that runs it, not one of '{accelerator.family}'",
                 )
             result.append(wanted[name])
             continue
-        family_members = [i for i, a in enumerate(board.accelerators) if a.family == family]
+        family_members = [
+            i for i, a in enumerate(board.accelerators) if runs_models_of(a.family, family)
+        ]
         if not family_members:
             has = ", ".join(f"{a.family}/{a.config}" for a in board.accelerators) or "none"
             raise ModelError(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fwgen.accel.registry import family
+from fwgen.accel.registry import family, runs_models_of
 from fwgen.board.profile import load_board
 from fwgen.board.types import Accelerator, Board
 from fwgen.build.firmware import BuildResult, plan_options, up_to_date
@@ -58,13 +58,13 @@ class ModelCheck:
 
 
 def accelerator_for(model: Model, board: Board) -> Accelerator:
-    """The first accelerator of the board that is of the model's family.
+    """The first accelerator of the board that runs models of this family.
 
     Raises:
         ModelError: the board has none.
     """
     for accelerator in board.accelerators:
-        if accelerator.family == model.family:
+        if runs_models_of(accelerator.family, model.family):
             return accelerator
     has = ", ".join(f"{a.family}/{a.config}" for a in board.accelerators) or "none"
     raise ModelError(
@@ -207,10 +207,10 @@ def build_models(
 def _support(models: Sequence[Model], board: Board) -> dict[tuple[int, str], bool]:
     """(model, configuration) -> whether an accelerator of its family supports it."""
     return {
-        (number, accelerator.config): family(model.family).check(model, accelerator.config).ok
+        (number, accelerator.config): family(accelerator.family).check(model, accelerator.config).ok
         for number, model in enumerate(models)
         for accelerator in board.accelerators
-        if accelerator.family == model.family
+        if runs_models_of(accelerator.family, model.family)
     }
 
 
@@ -273,7 +273,7 @@ def default_board(model: Model) -> Board:
     for name in list_boards():
         board = load_board(name)
         for accelerator in board.accelerators:
-            if accelerator.family != model.family:
+            if not runs_models_of(accelerator.family, model.family):
                 continue
             if family(accelerator.family).check(model, accelerator.config).ok:
                 return board

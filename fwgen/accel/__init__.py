@@ -1,7 +1,13 @@
 """Accelerator families: configurations, register maps, lowering, supported-operator rules."""
 
 from fwgen.accel.protocol import AcceleratorFamily, CheckEntry, CheckReport, RuleText
-from fwgen.accel.registry import configurations, families, family
+from fwgen.accel.registry import (
+    configurations,
+    families,
+    family,
+    has_hardware,
+    runs_models_of,
+)
 
 __all__ = [
     "AcceleratorFamily",
@@ -11,4 +17,6 @@ __all__ = [
     "configurations",
     "families",
     "family",
+    "has_hardware",
+    "runs_models_of",
 ]

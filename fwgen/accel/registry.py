@@ -25,20 +25,32 @@ class _Entry(NamedTuple):
     attribute: str  # an AcceleratorFamily without arguments
     configurations_module: str
     configurations: str  # a mapping whose keys are the names
+    models: tuple[str, ...]  # families whose models it runs
+    has_hardware: bool = True  # registers and an interrupt, which boards state
 
 
 _FAMILIES = {
+    "cpu": _Entry(
+        "fwgen.accel.cpu.family",
+        "CpuFamily",
+        "fwgen.accel.cpu.configurations",
+        "CONFIGURATIONS",
+        models=("nvdla",),
+        has_hardware=False,
+    ),
     "nvdla": _Entry(
         "fwgen.accel.nvdla.family",
         "NvdlaFamily",
         "fwgen.accel.nvdla.configurations",
         "CONFIGURATIONS",
+        models=("nvdla",),
     ),
     "vip": _Entry(
         "fwgen.accel.vip.family",
         "VipFamily",
         "fwgen.accel.vip.configurations",
         "CONFIGURATIONS",
+        models=("vip",),
     ),
 }
 
@@ -63,6 +75,22 @@ def configurations(name: str) -> tuple[str, ...]:
     """
     entry = _entry(name)
     return tuple(getattr(import_module(entry.configurations_module), entry.configurations))
+
+
+def runs_models_of(name: str, model_family: str) -> bool:
+    """Whether family `name` runs models that were compiled for `model_family`.
+
+    Raises UsageError if there is no family `name`.
+    """
+    return model_family in _entry(name).models
+
+
+def has_hardware(name: str) -> bool:
+    """Whether a family's accelerators have registers and an interrupt.
+
+    Raises UsageError if there is no such family.
+    """
+    return _entry(name).has_hardware
 
 
 def _entry(name: str) -> _Entry:

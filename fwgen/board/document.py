@@ -56,7 +56,8 @@ def merge(base: Node, over: Node) -> Node:
     """`over` laid over `base`.
 
     Tables merge key by key; arrays of named tables merge by name, new names
-    are appended; everything else is replaced.
+    are appended; everything else is replaced. So is an accelerator that becomes one
+    of another family: nothing that was said of the old one holds for it.
     """
     if isinstance(base.value, dict) and isinstance(over.value, dict):
         result = dict(base.value)
@@ -71,9 +72,15 @@ def merge(base: Node, over: Node) -> Node:
             if place is None:
                 elements.append(node)
             else:
-                elements[place] = merge(elements[place], node)
+                old = elements[place]
+                elements[place] = node if _changes_family(old, node) else merge(old, node)
         return Node(elements, over.file, over.line)
     return over
+
+
+def _changes_family(base: Node, over: Node) -> bool:
+    families = [node.value["family"].value for node in (base, over) if "family" in node.value]
+    return len(families) == 2 and families[0] != families[1]
 
 
 def _is_named(node: Node) -> bool:

@@ -177,9 +177,10 @@ def _boards_markdown() -> list[str]:
     boards = [load_board(name) for name in list_boards()]
     for board in boards:
         for item in board.accelerators:
+            at = "the CPU" if item.base is None else f"`{item.base:#010x}`"
+            irq = "none" if item.irq is None else item.irq
             lines.append(
-                f"| `{board.name}` | {board.cpu.core} | {item.family} {item.config} "
-                f"| `{item.base:#010x}` | {item.irq} "
+                f"| `{board.name}` | {board.cpu.core} | {item.family} {item.config} | {at} | {irq} "
                 f"| {f'`-M {board.qemu.machine}`' if board.qemu else 'nothing'} |"
             )
     for board in boards:

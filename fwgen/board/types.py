@@ -213,11 +213,23 @@ class Accelerator:
     name: Annotated[Identifier, Meta(description='Unique name, "dla0".')]
     family: Annotated[Identifier, Meta(description='Accelerator family, "nvdla".')]
     config: Annotated[Identifier, Meta(description='Hardware configuration, "nv_small".')]
-    base: Annotated[Address, Meta(description="Base of the register window.")]
-    irq: Annotated[Count, Meta(description="Interrupt line (NVIC external number, or GIC SPI).")]
+    base: Annotated[
+        Address | None,
+        Meta(description="Base of the register window. Family `cpu` has none."),
+    ] = None
+    irq: Annotated[
+        Count | None,
+        Meta(
+            description="Interrupt line (NVIC external number, or GIC SPI). Family `cpu` has none."
+        ),
+    ] = None
     clock_hz: Annotated[
-        Frequency, Meta(description="Clock of the accelerator in Hz, for cycle estimates.")
-    ]
+        Frequency | None,
+        Meta(
+            description="Clock of the accelerator in Hz, for cycle estimates. Family `cpu` runs "
+            "at the CPU's."
+        ),
+    ] = None
     window: Annotated[Size, Meta(description="Size of the register window in bytes.")] = 0x20000
     irq_priority: Annotated[
         Count | None,
@@ -249,6 +261,11 @@ class Accelerator:
             "`[[accelerator.power_on]]`."
         ),
     ] = ()
+
+    @property
+    def is_hardware(self) -> bool:
+        """Whether it has registers and an interrupt; family `cpu` has neither."""
+        return self.base is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ configMAX_SYSCALL_INTERRUPT_PRIORITY).
 
 from __future__ import annotations
 
-from fwgen.accel.registry import configurations, families
+from fwgen.accel.registry import configurations, families, has_hardware
 from fwgen.board.machine_rules import check_machine
 from fwgen.board.nvmem_rules import check_slots
 from fwgen.board.rulebase import ADDRESS_SPACE, PAGE, UART_SIZE, Rules
-from fwgen.board.types import Board, PowerStep
+from fwgen.board.types import Accelerator, Board, PowerStep
 from fwgen.toml.document import Node
 from fwgen.toml.lines import Path
 
@@ -195,7 +195,9 @@ class _Rules(Rules):
                     item.config,
                     known[item.family],
                 )
-            self.aligned((*path, "base"), item.base, PAGE)
+            if not self.hardware(path, item):
+                continue
+            self.aligned((*path, "base"), item.base or 0, PAGE)
             self.aligned((*path, "window"), item.window, PAGE)
             lowest, top = board.cpu.lowest_priority, board.cpu.syscall_priority
             priority = board.priority(item)
@@ -243,6 +245,27 @@ class _Rules(Rules):
                 "a mask with at least the bits of the value",
             )
 
+    def hardware(self, path: Path, item: Accelerator) -> bool:
+        """Check that registers and interrupt are stated where there are any."""
+        keys = ("base", "irq", "clock_hz")
+        if has_hardware(item.family):
+            for key in keys:
+                if getattr(item, key) is None:
+                    self.fail(
+                        path,
+                        f"the key '{key}' is missing",
+                        f"the {key} of the accelerator, as family '{item.family}' has one",
+                    )
+            return True
+        for key in (*keys, "irq_priority", "reset_register", "sram"):
+            if getattr(item, key) is not None:
+                self.fail(
+                    (*path, key),
+                    f"family '{item.family}' has no '{key}': it is no hardware",
+                    "no such key",
+                )
+        return False
+
     def interrupts(self) -> None:
         board = self.board
         lines: list[tuple[Path, int]] = []
@@ -252,7 +275,11 @@ class _Rules(Rules):
                 # One line for both directions of one port is fine.
                 if irq is not None and not (name == "irq_tx" and irq == uart.irq_rx):
                     lines.append(((key, name), irq))
-        lines += [(("accelerator", i, "irq"), a.irq) for i, a in enumerate(board.accelerators)]
+        lines += [
+            (("accelerator", i, "irq"), a.irq)
+            for i, a in enumerate(board.accelerators)
+            if a.irq is not None
+        ]
         taken: dict[int, Path] = {}
         for path, irq in lines:
             if irq >= board.cpu.external_irqs:
@@ -276,6 +303,7 @@ class _Rules(Rules):
         spans += [
             (item.base, item.base + item.window, ("accelerator", i, "base"), f"'{item.name}'")
             for i, item in enumerate(board.accelerators)
+            if item.base is not None
         ]
         spans += [
             (register, register + 4, ("accelerator", i, "reset_register"), "the reset register")

@@ -106,11 +106,14 @@ def _print_board(board: Board) -> None:
         f"interrupt {console.receive_irq}"
     )
     for accelerator in board.accelerators:
-        print_line(
-            f"{accelerator.name:<9} {accelerator.family}/{accelerator.config} at "
-            f"{accelerator.base:#010x}, interrupt {accelerator.irq} "
-            f"(priority {board.priority(accelerator)}), {accelerator.clock_hz / 1e6:g} MHz"
-        )
+        line = f"{accelerator.name:<9} {accelerator.family}/{accelerator.config}"
+        if accelerator.is_hardware:
+            line += (
+                f" at {accelerator.base:#010x}, interrupt {accelerator.irq} "
+                f"(priority {board.priority(accelerator)}), {(accelerator.clock_hz or 0) / 1e6:g} "
+                "MHz"
+            )
+        print_line(line)
     if board.qemu:
         print_line(f"emulated  QEMU machine {board.qemu.machine}")
     print_line()

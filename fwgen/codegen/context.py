@@ -29,6 +29,9 @@ from fwgen.program.program import Program
 ACCELERATOR_LIMIT = 4
 """The runtime has this many interrupt handlers for accelerators."""
 
+NO_IRQ = -1
+"""Stands for an interrupt line where there is none."""
+
 PRIORITY_LIMIT = 32
 """Largest configMAX_PRIORITIES: the kernel's port selects tasks with one CLZ."""
 
@@ -385,7 +388,7 @@ def _accelerator(
         name=c_string(accelerator.name),
         family=c_string(accelerator.family),
         config=c_string(accelerator.config),
-        base=f"0x{accelerator.base:08x}u",
+        base=f"0x{accelerator.base or 0:08x}u",
         irq=_irq(accelerator, index, options),
         irq_priority=board.priority(accelerator),
         timeout_ms=options.timeout_ms or accelerator.timeout_ms,
@@ -409,6 +412,9 @@ def _power_step(step: PowerStep) -> str:
 
 
 def _irq(accelerator: Accelerator, index: int, options: BuildOptions) -> int:
+    """Interrupt line of an accelerator, NO_IRQ where it is the CPU."""
+    if accelerator.irq is None:
+        return NO_IRQ
     return options.irq if index == 0 and options.irq is not None else accelerator.irq
 
 
@@ -455,6 +461,8 @@ def _vectors(board: Board, options: BuildOptions) -> tuple[Vector, ...]:
             )
     for index, accelerator in enumerate(board.accelerators):
         irq = _irq(accelerator, index, options)
+        if irq == NO_IRQ:
+            continue
         if irq in handlers:
             raise UsageError(
                 f"interrupt {irq} of {accelerator.name} is taken",
@@ -497,7 +505,11 @@ def _defines(board: Board, plans: Sequence[ModelPlan], options: BuildOptions) ->
     operations = max([1, *(len(p.program.operations) for p in plans)])
     if options.nvmem:
         operations = max(operations, SLOT_OPERATIONS)
-    link_priority = max(1, min(options.task_priority - 1, options.max_priorities - 2))
+    only_cpu = not any(accelerator.is_hardware for accelerator in board.accelerators)
+    # The engine's task sleeps while an accelerator works, but not while the CPU does: then
+    # the link must be able to interrupt it.
+    link_priority = options.task_priority + 1 if only_cpu else options.task_priority - 1
+    link_priority = max(1, min(link_priority, options.max_priorities - 2))
     return (
         Define("FWGEN_ACCEL_COUNT", str(len(board.accelerators)), "accelerators of the board"),
         Define("FWGEN_MAX_OPERATIONS", str(operations), "of the largest model"),
@@ -517,10 +529,15 @@ def _defines(board: Board, plans: Sequence[ModelPlan], options: BuildOptions) ->
         Define("FWGEN_LINK", _flag(options.link), "the serial link's task"),
         Define("FWGEN_UART_RX_BUFFER", _receive_buffer(options), "bytes a port"),
         Define("FWGEN_SHELL", _flag(options.with_shell), "text commands on the console"),
-        Define("FWGEN_LINK_TASK_PRIORITY", str(link_priority), "below the accelerator task"),
+        Define(
+            "FWGEN_LINK_TASK_PRIORITY",
+            str(link_priority),
+            "above the task that computes" if only_cpu else "below the accelerator task",
+        ),
         Define("FWGEN_LINK_STACK_SIZE", str(options.link_stack_words), "in words"),
         Define("FWGEN_IDLE", _IDLE[options.idle or board.idle], "what the idle task does"),
         Define("FWGEN_DCACHE", _flag(has_cache(board)), "the CPU's data cache is switched on"),
+        Define("FWGEN_CPU_FAMILY", _flag(_has_cpu(board)), "an accelerator is the CPU itself"),
         Define("FWGEN_NVMEM", _flag(options.nvmem), "settings and model slots"),
         Define("FWGEN_SIGNED_UPDATE", _flag(options.update_key is not None), "packages have keys"),
         Define("FWGEN_ANTI_ROLLBACK", _flag(options.anti_rollback), "no older packages"),
@@ -532,6 +549,10 @@ def _receive_buffer(options: BuildOptions) -> str:
     if not options.link:
         return "128"
     return "4096" if options.nvmem else "2048"
+
+
+def _has_cpu(board: Board) -> bool:
+    return not all(accelerator.is_hardware for accelerator in board.accelerators)
 
 
 def _application(app: Application | None) -> ApplicationText:

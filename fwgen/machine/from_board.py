@@ -35,12 +35,12 @@ def machine_config(
             hints=("See `fwgen boards list`.",),
         )
     faults = faults or {}
-    known = {accelerator.name for accelerator in board.accelerators}
+    known = {a.name for a in board.accelerators if a.is_hardware}
     for name in faults:
         if name not in known:
             raise UsageError(
                 f"board '{board.name}' has no accelerator '{name}'",
-                expected="one of " + ", ".join(sorted(known)),
+                expected="one of " + ", ".join(sorted(known)) if known else "no fault",
             )
     shift = board.qemu.icount_shift if icount_shift is None else icount_shift
     return MachineConfig(
@@ -51,6 +51,7 @@ def machine_config(
         accelerators=tuple(
             _device(board, accelerator, tuple(faults.get(accelerator.name, ())))
             for accelerator in board.accelerators
+            if accelerator.is_hardware
         ),
         overlays=overlay_devices(board, board.qemu),
         reboot=board.qemu.reboot,
@@ -62,6 +63,8 @@ def machine_config(
 
 def _device(board: Board, accelerator: Accelerator, faults: tuple[str, ...]) -> AcceleratorDevice:
     assert board.qemu is not None
+    base, irq, clock_hz = accelerator.base, accelerator.irq, accelerator.clock_hz
+    assert base is not None and irq is not None and clock_hz is not None, "the loader checks it"
     dma = [Range(memory.base, memory.size) for memory in board.regions("dma")]
     sram: tuple[Range, ...] = ()
     if accelerator.sram is not None:
@@ -71,10 +74,10 @@ def _device(board: Board, accelerator: Accelerator, faults: tuple[str, ...]) -> 
         name=accelerator.name,
         family=accelerator.family,
         config=accelerator.config,
-        base=accelerator.base,
-        irq=accelerator.irq + board.qemu.irq_offset,
+        base=base,
+        irq=irq + board.qemu.irq_offset,
         size=accelerator.window,
-        clock_hz=accelerator.clock_hz,
+        clock_hz=clock_hz,
         dma=merge_ranges(dma),
         sram=sram,
         reset=accelerator.reset_register,

@@ -98,6 +98,10 @@ class Kernel(IntEnum):
 
     SOFTMAX = 1
     POWER = 2
+    CONVOLUTION = 3
+    POINTWISE = 4
+    POOLING = 5
+    NORMALISATION = 6
 
 
 @dataclass(frozen=True, slots=True)

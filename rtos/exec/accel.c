@@ -365,7 +365,9 @@ static void engine_task(void *argument)
     if (recover(engine) != FWGEN_OK) {
         fwgen_log("accelerator does not answer");
     }
-    fwgen_irq_enable(engine->hardware->irq, engine->hardware->irq_priority);
+    if (!FWGEN_CPU_FAMILY || engine->hardware->irq >= 0) {
+        fwgen_irq_enable(engine->hardware->irq, engine->hardware->irq_priority);
+    }
     for (;;) {
         TickType_t ticks = portMAX_DELAY;
         struct fwgen_job *job = take_job(engine, &ticks);

@@ -249,6 +249,15 @@ play_other(struct player *player, uint32_t word)
         return poll(engine, fwgen_reg(engine->hardware->base, low << 2),
                     operands, bounded(player, engine->wait_ticks));
     case FWGEN_OP_CPU:
+#if FWGEN_CPU_FAMILY
+        /* There may be no WAIT in the whole program. */
+        if (fwgen_engine_cancelled(engine)) {
+            return FWGEN_ERROR_CANCELLED;
+        }
+        if (bounded(player, 1u) == 0u) {
+            return FWGEN_ERROR_TIMEOUT;
+        }
+#endif
         if (small >= fwgen_kernel_count || fwgen_kernels[small] == NULL) {
             return FWGEN_ERROR_NOT_SUPPORTED;
         }

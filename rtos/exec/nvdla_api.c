@@ -28,8 +28,25 @@ static bool is_open(nvdla_handle handle)
     return handle != NULL && handle->device != NULL;
 }
 
+/* Whether an accelerator runs NVDLA models: the hardware, or the CPU in its
+ * place. */
+static bool runs_nvdla(const struct fwgen_accelerator *accelerator)
+{
+#if FWGEN_CPU_FAMILY
+    if (strcmp(accelerator->family, "cpu") == 0) {
+        return true;
+    }
+#endif
+    return strcmp(accelerator->family, "nvdla") == 0;
+}
+
 static uint32_t version(fwgen_device device)
 {
+#if FWGEN_CPU_FAMILY
+    if (fwgen_accel_hardware(device)->base == 0u) {
+        return NVDLA_VERSION_CPU;
+    }
+#endif
     return fwgen_reg_read(
         fwgen_reg(fwgen_accel_hardware(device)->base, GLB_HW_VERSION));
 }
@@ -45,8 +62,7 @@ enum fwgen_result nvdla_create(nvdla_handle *handle)
     *handle = NULL;
     vTaskSuspendAll();
     for (uint32_t i = 0; i < FWGEN_ACCEL_COUNT && found == NULL; i++) {
-        if (instances[i].device == NULL &&
-            strcmp(fwgen_accelerators[i].family, "nvdla") == 0) {
+        if (instances[i].device == NULL && runs_nvdla(&fwgen_accelerators[i])) {
             found = &instances[i];
             (void)memset(found, 0, sizeof(*found));
             found->device = fwgen_accel_device(i);

@@ -189,6 +189,13 @@
 #define FWGEN_DCACHE 0
 #endif
 
+/* 1: an accelerator of the board is the CPU itself (family "cpu"): no
+ * interrupt, and the run's deadline and cancellation are looked at before each
+ * kernel. */
+#ifndef FWGEN_CPU_FAMILY
+#define FWGEN_CPU_FAMILY 0
+#endif
+
 /* What a fault does when there is no semihosting: 0 halts, 1 resets. */
 #ifndef FWGEN_FAULT_RESET
 #define FWGEN_FAULT_RESET 0

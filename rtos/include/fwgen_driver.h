@@ -74,6 +74,7 @@ struct fwgen_accel_driver {
 
 extern const struct fwgen_accel_driver fwgen_nvdla_driver;
 extern const struct fwgen_accel_driver fwgen_vip_driver;
+extern const struct fwgen_accel_driver fwgen_cpu_driver;
 
 /*
  * Plays a program once. Called by the engine's task with the hardware at rest.

@@ -113,7 +113,8 @@ struct fwgen_accelerator {
     const char *family; /* "nvdla" */
     const char *config; /* "nv_small" */
     uintptr_t base;     /* of the register window */
-    int32_t irq; /* interrupt number at the controller (NVIC: external) */
+    int32_t irq; /* interrupt number at the controller (NVIC: external); -1
+                    where the CPU does the work */
     uint32_t irq_priority; /* FreeRTOS convention: 0 is the highest */
     uint32_t timeout_ms;   /* default of WAIT commands */
     uint32_t identity;     /* value of the version register; 0: any but 0 */
@@ -137,8 +138,17 @@ typedef int (*fwgen_kernel)(const uint32_t *arguments, uint32_t count);
 #define FWGEN_KERNEL_SOFTMAX 1
 #define FWGEN_KERNEL_POWER 2
 
+#define FWGEN_KERNEL_CONVOLUTION 3
+#define FWGEN_KERNEL_POINTWISE 4
+#define FWGEN_KERNEL_POOLING 5
+#define FWGEN_KERNEL_NORMALISATION 6
+
 int fwgen_kernel_softmax(const uint32_t *arguments, uint32_t count);
 int fwgen_kernel_power(const uint32_t *arguments, uint32_t count);
+int fwgen_kernel_convolution(const uint32_t *arguments, uint32_t count);
+int fwgen_kernel_pointwise(const uint32_t *arguments, uint32_t count);
+int fwgen_kernel_pooling(const uint32_t *arguments, uint32_t count);
+int fwgen_kernel_normalisation(const uint32_t *arguments, uint32_t count);
 
 extern const fwgen_kernel fwgen_kernels[];
 extern const uint32_t fwgen_kernel_count;

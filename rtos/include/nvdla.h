@@ -32,10 +32,15 @@ enum nvdla_pipe_depth {
     NVDLA_PIPE_DEPTH_4 = 4,
 };
 
+/* hw_version on a board whose CPU runs the models: "CPU" in ASCII. */
+#define NVDLA_VERSION_CPU 0x00435055u
+
 struct nvdla_status {
     enum fwgen_device_state state;
     const struct fwgen_model *model; /* loaded, or NULL */
-    uint32_t hw_version;             /* of the version register, 0: no answer */
+    uint32_t hw_version;             /* of the version register, 0: no answer;
+                                        NVDLA_VERSION_CPU where the CPU stands
+                                        in for the hardware */
     struct fwgen_report last;        /* of the last nvdla_submit */
     struct fwgen_statistics statistics;
 };

@@ -257,6 +257,40 @@ size = "2MiB"
     ]
 
 
+CPU_ACCELERATOR = """
+[[accelerator]]
+name = "dla0"
+family = "cpu"
+config = "cpu_nv_small"
+"""
+
+
+def test_another_family_replaces_an_accelerator(tmp_path: Path) -> None:
+    write(tmp_path, GOOD)
+    extends = 'name = "child"\nextends = "good"\n'
+    board = load_board(write(tmp_path, extends + CPU_ACCELERATOR, "child"))
+    (accelerator,) = board.accelerators
+    assert (accelerator.family, accelerator.is_hardware) == ("cpu", False)
+    assert (accelerator.base, accelerator.irq, accelerator.clock_hz) == (None, None, None)
+
+
+@pytest.mark.parametrize("line", ["base = 0x50000000", "irq = 29", "clock_hz = 1000000"])
+def test_the_cpu_has_no_registers(tmp_path: Path, line: str) -> None:
+    write(tmp_path, GOOD)
+    text = f'name = "child"\nextends = "good"\n{CPU_ACCELERATOR}{line}\n'
+    with pytest.raises(UsageError, match="it is no hardware") as caught:
+        load_board(write(tmp_path, text, "child"))
+    assert caught.value.where is not None and line.split()[0] in caught.value.where
+
+
+@pytest.mark.parametrize("key", ["base", "irq", "clock_hz"])
+def test_hardware_has_registers(tmp_path: Path, key: str) -> None:
+    accelerator = GOOD.index("[[accelerator]]")
+    text = GOOD[:accelerator] + re.sub(rf"(?m)^{key} = .*\n", "", GOOD[accelerator:])
+    with pytest.raises(UsageError, match=f"the key '{key}' is missing"):
+        load_board(write(tmp_path, text))
+
+
 def test_errors_point_into_the_file_that_is_wrong(tmp_path: Path) -> None:
     base = write(tmp_path, GOOD.replace("prio_bits", "prio_bit"), "base")
     child = write(tmp_path, 'name = "child"\nextends = "base"\n[cpu]\nprio_bits = 3\n', "child")

@@ -8,22 +8,20 @@ then the chain's done bits are awaited. Interrupt masks are the driver's.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from fwgen.accel.nvdla import rules_cpu
-from fwgen.accel.nvdla.access import Access, accesses
 from fwgen.accel.nvdla.configurations import Configuration
 from fwgen.accel.nvdla.cpu import kernel_call
-from fwgen.accel.nvdla.describe import macs, summary
 from fwgen.accel.nvdla.lower import lower_rows
 from fwgen.accel.nvdla.memory import Memory, Use, cut
 from fwgen.accel.nvdla.pipelined import Layer, StepParts, make_node, pipelined_commands
-from fwgen.accel.nvdla.schedule import DONE_MASK, FLUSH_DONE, Groups, chains
+from fwgen.accel.nvdla.schedule import DONE_MASK, FLUSH_DONE, Groups
+from fwgen.accel.nvdla.steps import Item, operations_of, steps_of, uses_of
 from fwgen.accel.nvdla.tensors import make_tensors
 from fwgen.accel.nvdla.writer import Place, Resolve
 from fwgen.model.nvdla.descriptors import EmuOpType, Event, OpType
 from fwgen.model.nvdla.model import NvdlaModel
-from fwgen.model.nvdla.tasks import DlaOperation, DlaTask, EmuOperation, EmuTask
+from fwgen.model.nvdla.tasks import DlaOperation, DlaTask, EmuOperation
 from fwgen.program.commands import (
     Cache,
     CacheAction,
@@ -35,84 +33,12 @@ from fwgen.program.commands import (
     Wait,
 )
 from fwgen.program.pipeline import Range, lifetimes, schedule
-from fwgen.program.program import Buffer, Operation, Program, Role, Step
+from fwgen.program.program import Buffer, Program, Role, Step
 
 MAX_RANGES = 16
 """Accesses of more pieces count as one range when the pipeline looks for conflicts."""
 
 EMU_KERNELS = {EmuOpType.SOFTMAX: Kernel.SOFTMAX, EmuOpType.POWER: Kernel.POWER}
-
-
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """One operation with its number in the program."""
-
-    number: int
-    name: str
-    task: DlaTask | EmuTask
-    operation: DlaOperation | EmuOperation
-
-
-def operation_names(model: NvdlaModel) -> tuple[str, ...]:
-    """Unique labels of all operations, in the order of Program.operations."""
-    names: list[str] = []
-    for task in model.tasks:
-        for operation in task.operations:
-            names.append(f"op{len(names)}_{operation.type.name.lower()}")
-    return tuple(names)
-
-
-def _steps(model: NvdlaModel) -> list[list[_Item]]:
-    """Operations grouped by step, in execution order."""
-    steps: list[list[_Item]] = []
-    names = operation_names(model)
-    first = 0
-    for task in model.tasks:
-        if isinstance(task, DlaTask):
-            groups: Sequence[Sequence[DlaOperation | EmuOperation]] = chains(task, model.name)
-        else:
-            groups = [(operation,) for operation in task.operations]
-        for group in groups:
-            numbers = [first + operation.index for operation in group]
-            steps.append(
-                [_Item(n, names[n], task, op) for n, op in zip(numbers, group, strict=True)]
-            )
-        first += len(task.operations)
-    return steps
-
-
-def _accesses(item: _Item, config: Configuration) -> list[Access]:
-    if isinstance(item.operation, DlaOperation):
-        return accesses(item.operation, config)
-    return rules_cpu.accesses(item.operation)
-
-
-def _uses(model: NvdlaModel, steps: list[list[_Item]], config: Configuration) -> list[Use]:
-    uses = []
-    for step, items in enumerate(steps):
-        for item in items:
-            for access in _accesses(item, config):
-                address = item.task.addresses[access.index]
-                size = model.loadable.memories[address.memory].size
-                runs = tuple(
-                    (address.offset + low, min(address.offset + high, size))
-                    for low, high in access.runs
-                )
-                label = "out" if access.role == "dst" else access.role
-                uses.append(
-                    Use(
-                        item.number,
-                        access.role,
-                        f"{item.name}_{label}",
-                        step,
-                        address.memory,
-                        address.offset + access.start,
-                        runs,
-                        access.exact,
-                        access.write,
-                    )
-                )
-    return uses
 
 
 class _Commands:
@@ -136,7 +62,7 @@ class _Commands:
             if buffer.role is Role.INPUT or buffer.zeroed:
                 self.out.append(Cache(CacheAction.CLEAN, buffer.id))
 
-    def chain(self, items: Sequence[_Item]) -> None:
+    def chain(self, items: Sequence[Item]) -> None:
         """Program, start and await operations that run together."""
         mask = 0
         operations = []
@@ -158,7 +84,7 @@ class _Commands:
         for operation in operations:
             self.groups.advance(operation)
 
-    def cpu(self, item: _Item) -> None:
+    def cpu(self, item: Item) -> None:
         """Run a CPU operator between cache maintenance."""
         assert isinstance(item.operation, EmuOperation)
         source = self.memory.places[item.number, "src"]
@@ -169,7 +95,7 @@ class _Commands:
         self.out.append(kernel_call(item.operation, source, destination))
         self.out.append(Cache(CacheAction.CLEAN, destination[0]))
 
-    def parts(self, items: Sequence[_Item]) -> StepParts:
+    def parts(self, items: Sequence[Item]) -> StepParts:
         """A step for the pipeline."""
         if not isinstance(items[0].operation, DlaOperation):
             start = len(self.out)
@@ -192,25 +118,6 @@ class _Commands:
             if buffer.role is Role.OUTPUT:
                 self.out.append(Cache(CacheAction.INVALIDATE, buffer.id))
         self.out.append(End(self.groups.toggled_pairs()))
-
-
-def _operations(steps: list[list[_Item]], config: Configuration) -> tuple[Operation, ...]:
-    found = []
-    for item in sorted((i for items in steps for i in items), key=lambda i: i.number):
-        dla = isinstance(item.operation, DlaOperation)
-        access = _accesses(item, config)
-        found.append(
-            Operation(
-                item.number,
-                item.operation.type.name if dla else "CPU",
-                item.name,
-                summary(item.operation),
-                macs(item.operation),
-                sum(a.size for a in access if not a.write),
-                sum(a.size for a in access if a.write),
-            )
-        )
-    return tuple(found)
 
 
 def _ranges(uses: Sequence[Use], memory: Memory) -> tuple[Range, ...]:
@@ -238,7 +145,7 @@ def _with_banks(buffers: tuple[Buffer, ...]) -> tuple[tuple[Buffer, ...], dict[i
 
 
 def _pipelined(
-    program: Program, commands: _Commands, steps: list[list[_Item]], uses: Sequence[Use], depth: int
+    program: Program, commands: _Commands, steps: list[list[Item]], uses: Sequence[Use], depth: int
 ) -> Program:
     """The program with a pipelined run and two banks beside what it has."""
     memory = commands.memory
@@ -283,7 +190,7 @@ def _pipelined(
     )
 
 
-def _awaited(steps: list[list[_Item]], step_of: dict[int, int]) -> list[set[int]]:
+def _awaited(steps: list[list[Item]], step_of: dict[int, int]) -> list[set[int]]:
     """By step, the steps that the graph wants to be over before it starts."""
     found: list[set[int]] = [set() for _ in steps]
     for step, items in enumerate(steps):
@@ -303,8 +210,8 @@ def build_program(model: NvdlaModel, config: Configuration, depth: int = 1) -> P
     `depth` above 1 adds a pipelined run and second banks of inputs and outputs.
     Raises ModelError if its graph or its memories contradict themselves.
     """
-    steps = _steps(model)
-    uses = _uses(model, steps, config)
+    steps = steps_of(model)
+    uses = uses_of(model, steps, config)
     memory = cut(model, uses, len(steps), config.atom)
     commands = _Commands(config, memory)
     commands.begin()
@@ -328,7 +235,7 @@ def build_program(model: NvdlaModel, config: Configuration, depth: int = 1) -> P
         address_bits=config.address_bits,
         buffers=memory.buffers,
         tensors=make_tensors(model, config, memory.bound),
-        operations=_operations(steps, config),
+        operations=operations_of(steps, config),
         steps=tuple(
             Step(
                 tuple(item.number for item in items),

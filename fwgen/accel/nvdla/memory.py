@@ -10,14 +10,14 @@ elsewhere. Bindable memories stay whole, because the application fills them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fwgen.accel.nvdla.access import Runs
 from fwgen.accel.nvdla.intervals import IntervalMap, Values
 from fwgen.accel.nvdla.writer import Place
 from fwgen.errors import ModelError
-from fwgen.model.nvdla.loadable import MemoryDomain, MemoryEntry, MemoryFlags
+from fwgen.model.nvdla.loadable import Blob, MemoryDomain, MemoryEntry, MemoryFlags
 from fwgen.model.nvdla.model import NvdlaModel
 from fwgen.model.nvdla.validate import blobs_by_name
 from fwgen.program.program import Buffer, Role, Space
@@ -116,6 +116,19 @@ def _follow(
         if part.high > reached:
             reached, owner = part.high, part.use
     return initial
+
+
+def pieces_of(
+    memory: MemoryEntry, blobs: Mapping[str, Blob], low: int, high: int
+) -> list[tuple[int, bytes]]:
+    """Parts of blobs that lie in [low, high) of a memory, in the order of copying."""
+    found = []
+    for name, offset in zip(memory.contents, memory.offsets, strict=True):
+        blob = blobs[name].data if name else b""
+        start, end = max(low, offset), min(high, offset + len(blob))
+        if start < end:
+            found.append((start, blob[start - offset : end - offset]))
+    return found
 
 
 class _Builder:
@@ -226,7 +239,7 @@ class _Builder:
         if not initial:
             life = (min(use.step for use in uses), max(use.step for use in uses))
         elif memory.flags & MemoryFlags.SET:
-            pieces = self._pieces(memory, low, high)
+            pieces = pieces_of(memory, self._blobs, low, high)
             given = sum(len(piece) for _, piece in pieces)
             if high - low - given > MAX_UNSET:
                 raise self._fail(
@@ -260,16 +273,6 @@ class _Builder:
         )
         for use in uses:
             self.places[use.operation, use.role] = (number, use.start - low)
-
-    def _pieces(self, memory: MemoryEntry, low: int, high: int) -> list[tuple[int, bytes]]:
-        """Parts of blobs that lie in [low, high) of a memory, in the order of copying."""
-        found = []
-        for name, offset in zip(memory.contents, memory.offsets, strict=True):
-            blob = self._blobs[name].data if name else b""
-            start, end = max(low, offset), min(high, offset + len(blob))
-            if start < end:
-                found.append((start, blob[start - offset : end - offset]))
-        return found
 
     def _check_state(
         self, memory: MemoryEntry, writes: Sequence[Use], initial: Sequence[_Initial]

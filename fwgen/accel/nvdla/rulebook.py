@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import cast
 
 from fwgen.accel.nvdla import rules, rules_conv, rules_cpu, rules_pool, rules_sdp
@@ -10,17 +11,17 @@ from fwgen.accel.protocol import RuleText
 from fwgen.model.nvdla.descriptors import OpType
 
 # A unit's own rules see only operations of that unit.
-_OWN: dict[OpType, tuple[AnyRule, ...]] = {
+OWN: dict[OpType, tuple[AnyRule, ...]] = {
     OpType.CONV: cast("tuple[AnyRule, ...]", rules_conv.RULES),
     OpType.SDP: cast("tuple[AnyRule, ...]", rules_sdp.RULES),
     OpType.PDP: cast("tuple[AnyRule, ...]", rules_pool.PDP_RULES),
     OpType.CDP: cast("tuple[AnyRule, ...]", rules_pool.CDP_RULES),
 }
 
-_FIRST: tuple[AnyRule, ...] = (rules.rule_unit,)
+FIRST: tuple[AnyRule, ...] = (rules.rule_unit,)
 
 # These rely on what the unit's own rules admit.
-_COMMON: tuple[AnyRule, ...] = (
+COMMON: tuple[AnyRule, ...] = (
     rules.rule_atom,
     rules.rule_runs,
     rules.rule_memory,
@@ -30,18 +31,19 @@ _COMMON: tuple[AnyRule, ...] = (
 )
 
 
-def reasons(context: AnyContext) -> tuple[str, ...]:
-    """Why an operation is not supported; empty if it is."""
-    own = _OWN.get(context.operation.type, ())
-    reason = rules.apply((*_FIRST, *own, *_COMMON), context)
+def reasons(
+    context: AnyContext, own: Mapping[OpType, tuple[AnyRule, ...]] = OWN
+) -> tuple[str, ...]:
+    """Why an operation is not supported; empty if it is. `own` are the units' own rules."""
+    reason = rules.apply((*FIRST, *own.get(context.operation.type, ()), *COMMON), context)
     return () if reason is None else (reason,)
 
 
-def texts() -> tuple[RuleText, ...]:
-    """Every rule for the documentation."""
+def texts(own_rules: Mapping[OpType, tuple[AnyRule, ...]] = OWN) -> tuple[RuleText, ...]:
+    """Every rule for the documentation; `own_rules` are the units' own."""
     found = [rules.text_of("model", rules.model_reasons)]
-    found += [rules.text_of("all", rule) for rule in (*_FIRST, *_COMMON)]
-    for unit, own in _OWN.items():
+    found += [rules.text_of("all", rule) for rule in (*FIRST, *COMMON)]
+    for unit, own in own_rules.items():
         found += [rules.text_of(unit.name, rule) for rule in own]
     found += [rules.text_of("CPU", rule) for rule in rules_cpu.RULES]
     return tuple(found)
