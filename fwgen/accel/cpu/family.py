@@ -49,6 +49,12 @@ class CpuFamily:
     configurations: tuple[str, ...] = tuple(CONFIGURATIONS)
     window_size: int = 0
     driver_sources: tuple[str, ...] = ("cpu.c",)
+    fault_bits: int = 0
+
+    def identity_registers(self, config_name: str) -> tuple[tuple[int, int], ...]:
+        """See AcceleratorFamily."""
+        configuration(config_name)
+        return ()
 
     def configuration_facts(self, config_name: str) -> dict[str, object]:
         """See AcceleratorFamily."""
@@ -74,7 +80,14 @@ class CpuFamily:
         """See AcceleratorFamily."""
         return _check(loadable_of(model), configuration(config_name))
 
-    def lower(self, model: Model, config_name: str, pipeline_depth: int = 1) -> Program:
+    def lower(
+        self,
+        model: Model,
+        config_name: str,
+        pipeline_depth: int = 1,
+        *,
+        per_operation: bool = False,  # noqa: ARG002 - so it is anyway
+    ) -> Program:
         """See AcceleratorFamily. The CPU does one thing after the other: no deeper pipeline.
 
         Raises UsageError for a pipeline depth above 1 too.
