@@ -45,11 +45,13 @@ class ModelCheck:
     Attributes:
         fit_error: why the memory does not suffice; None if it does, or if the
             model is not supported anyway.
+        other_boards: installed boards that can run the model, where this one cannot.
     """
 
     report: CheckReport
     board: Board
     fit_error: FitError | None
+    other_boards: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -71,35 +73,81 @@ def accelerator_for(model: Model, board: Board) -> Accelerator:
         f"the model is for the accelerator family '{model.family}'",
         where=f"model {model.name}, board {board.name}",
         expected=f"a model for an accelerator of the board: {has}",
-        hints=("See `fwgen boards list` for boards with other accelerators.",),
+        hints=(
+            f"Boards that can run this model: {', '.join(fitting)}."
+            if (fitting := fitting_boards(model))
+            else "See `fwgen boards list` for boards with other accelerators.",
+        ),
     )
 
 
-def lower_model(model: Model, board: Board, pipeline_depth: int = 1) -> tuple[Accelerator, Program]:
+def lower_model(
+    model: Model,
+    board: Board,
+    options: BuildOptions = BuildOptions(),  # noqa: B008
+) -> tuple[Accelerator, Program]:
     """The program that runs a model on a board.
 
     Args:
-        pipeline_depth: 1, 2 or 4; above 1 the program has a pipelined run too.
+        options: pipeline_depth above 1 gives the program a pipelined run too.
 
     Raises:
         UsageError: no such depth.
         ModelError: the board's accelerator cannot run the model.
     """
     accelerator = accelerator_for(model, board)
-    return accelerator, lower_for(model, accelerator, pipeline_depth)
+    return accelerator, lower_for(model, accelerator, options)
 
 
-def lower_for(model: Model, accelerator: Accelerator, pipeline_depth: int = 1) -> Program:
+def lower_for(
+    model: Model,
+    accelerator: Accelerator,
+    options: BuildOptions = BuildOptions(),  # noqa: B008
+) -> Program:
     """The program that runs a model on an accelerator; arguments and errors as `lower_model`."""
     from fwgen.program.pipeline import DEPTHS
 
-    if pipeline_depth not in DEPTHS:
+    depth = options.pipeline_depth
+    if depth not in DEPTHS:
         raise UsageError(
-            f"a pipeline depth of {pipeline_depth} does not exist",
+            f"a pipeline depth of {depth} does not exist",
             where="build options",
             expected="one of " + ", ".join(map(str, DEPTHS)),
         )
-    return family(accelerator.family).lower(model, accelerator.config, pipeline_depth)
+    kind = family(accelerator.family)
+    try:
+        return kind.lower(model, accelerator.config, depth, per_operation=options.each_operation)
+    except ModelError as error:
+        if kind.check(model, accelerator.config).ok:
+            raise  # it contradicts itself, whatever the board
+        fitting = fitting_boards(model)
+        if not fitting:
+            raise
+        raise ModelError(
+            error.message,
+            where=error.where,
+            expected=error.expected,
+            hints=(f"Boards that can run this model: {', '.join(fitting)}.", *error.hints),
+        ) from None
+
+
+def fitting_boards(model: Model) -> tuple[str, ...]:
+    """Names of the installed boards with an accelerator that can run the model."""
+    from fwgen.board.profile import list_boards
+
+    answers: dict[tuple[str, str], bool] = {}
+    found = []
+    for name in list_boards():
+        for accelerator in load_board(name).accelerators:
+            if not runs_models_of(accelerator.family, model.family):
+                continue
+            kind = (accelerator.family, accelerator.config)
+            if kind not in answers:
+                answers[kind] = family(kind[0]).check(model, kind[1]).ok
+            if answers[kind]:
+                found.append(name)
+                break
+    return tuple(found)
 
 
 def compile_model(
@@ -122,7 +170,7 @@ def compile_model(
 
     board = board if isinstance(board, Board) else load_board(board)
     model = load_model(path)
-    accelerator, program = lower_model(model, board, options.pipeline_depth)
+    accelerator, program = lower_model(model, board, options)
     layout = plan(program, board, plan_options(options))
     return CompiledModel(model, board, accelerator, program, layout)
 
@@ -188,7 +236,7 @@ def build_models(
     )
     programs = []
     for name, model, index in zip(names, models, where, strict=True):
-        program = lower_for(model, board.accelerators[index], options.pipeline_depth)
+        program = lower_for(model, board.accelerators[index], options)
         programs.append(replace(program, model_name=name))
     for program in programs:
         check_fusion(program, options.fusion)
@@ -234,7 +282,7 @@ def check_model(path: Path, board: str | Board) -> ModelCheck:
     kind = family(accelerator.family)
     report = kind.check(model, accelerator.config)
     if not report.ok:
-        return ModelCheck(report, board, None)
+        return ModelCheck(report, board, None, fitting_boards(model))
     try:
         plan(kind.lower(model, accelerator.config), board, plan_options(BuildOptions()))
     except FitError as error:
@@ -268,15 +316,8 @@ def default_board(model: Model) -> Board:
     Raises:
         ModelError: no installed board can.
     """
-    from fwgen.board.profile import list_boards
-
-    for name in list_boards():
-        board = load_board(name)
-        for accelerator in board.accelerators:
-            if not runs_models_of(accelerator.family, model.family):
-                continue
-            if family(accelerator.family).check(model, accelerator.config).ok:
-                return board
+    for name in fitting_boards(model):
+        return load_board(name)
     raise ModelError(
         "no installed board can run this model",
         where=f"model {model.name}",

@@ -54,6 +54,8 @@ class BuildOptions:
         weights: "auto", "in-place" (read where the image holds them) or "copy" (to RAM at boot).
         fusion: (operations as "conv+relu", on or off) where a model leaves the choice.
         pipeline_depth: 1, 2 or 4: how far operations are programmed ahead.
+        each_operation: wait for each operation where an accelerator could run several in one
+            submission, so that profiles and errors name it.
         optimise_program: False keeps every register write of the lowering.
         nvmem: settings and model slots, on a board that has them.
         update_key: Ed25519 public key as 64 hex digits; only packages signed with it are
@@ -88,6 +90,7 @@ class BuildOptions:
     weights: str = "auto"
     fusion: tuple[tuple[str, bool], ...] = ()
     pipeline_depth: int = 1
+    each_operation: bool = False
     nvmem: bool = False
     update_key: str | None = None
     anti_rollback: bool = False

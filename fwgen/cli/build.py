@@ -76,6 +76,11 @@ def _groups(
 @click.option("--names/--no-names", default=True, help="Names of operations in the image.")
 @settings.pipeline_option
 @click.option(
+    "--each-operation",
+    is_flag=True,
+    help="Give a VIP one operation at a time, so that profile and errors name it.",
+)
+@click.option(
     "--accel",
     "accelerators",
     metavar="MODEL=NAME",
@@ -158,6 +163,7 @@ def build(
     profile: bool,
     names: bool,
     pipeline: str,
+    each_operation: bool,
     accelerators: tuple[tuple[str, str], ...],
     exclusive: tuple[tuple[str, ...], ...],
     places: tuple[tuple[str, str], ...],
@@ -198,6 +204,7 @@ def build(
         "profile": profile,
         "operation_names": names,
         "pipeline_depth": int(pipeline),
+        "each_operation": each_operation,
         "accelerators": accelerators,
         "exclusive": exclusive,
         "places": places,

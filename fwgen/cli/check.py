@@ -29,7 +29,14 @@ def check(model: Path, board: str) -> int:
     report = result.report
     if settings.current().as_json:
         fit = None if result.fit_error is None else result.fit_error.as_dict()
-        print_json({**report.to_json(), "board": result.board.name, "fit_error": fit})
+        print_json(
+            {
+                **report.to_json(),
+                "board": result.board.name,
+                "fit_error": fit,
+                "other_boards": list(result.other_boards),
+            }
+        )
     else:
         print_table(
             ("#", "UNIT", "OPERATION", "RUNS ON", "WHAT"),
@@ -44,6 +51,8 @@ def check(model: Path, board: str) -> int:
             print_line(f"model: {reason}")
         if result.fit_error is not None:
             print_line(f"memory: {result.fit_error}")
+        if result.other_boards:
+            print_line(f"boards that can run it: {', '.join(result.other_boards)}")
         print_line(
             click.style("supported", fg="green")
             if result.ok

@@ -68,6 +68,8 @@ def _print_model(model: Model) -> None:
     version = facts.get("dla_interface_version")
     if isinstance(version, list):
         print_line(f"version {'.'.join(str(part) for part in version)}")
+    for label, text in _graph_facts(facts):
+        print_line(f"{label:8}{text}")
     print_line()
     print_table(
         ("#", "DIRECTION", "TENSOR", "TYPE", "NxCxHxW", "ORDER", "BYTES"),
@@ -85,8 +87,49 @@ def _print_model(model: Model) -> None:
     if rows:
         print_line()
         print_table(("TASK", "#", "OPERATION"), rows, ("TASK", "#"))
+    jobs = _list(facts.get("operations"))
+    if jobs:
+        print_line()
+        print_table(
+            ("#", "ENGINE", "LAYER", "WHAT"),
+            [(job["index"], job["engine"], job["name"], job["summary"]) for job in jobs],
+            ("#",),
+        )
+    if rows or jobs:
         print_line()
         print_line("(--json prints every descriptor; --stage program what becomes of them)")
+
+
+def _graph_facts(facts: dict[str, object]) -> list[tuple[str, str]]:
+    """What a network binary graph says of itself; nothing for other models."""
+    engines = facts.get("engines")
+    if not isinstance(engines, dict):
+        return []
+    found = [
+        ("version", f"container {facts['container_version']}"),
+        ("target", f"NPU {facts['target']}"),
+        ("engines", ", ".join(f"{name} {count}" for name, count in engines.items())),
+        ("memory", f"pool {facts['pool_size']} bytes, VIP SRAM {facts['vip_sram']} bytes"),
+    ]
+    found += [
+        (
+            f"{tensor['direction']}",
+            f"{tensor['name']}: {tensor['dtype']}, {_quantisation(tensor)}",
+        )
+        for tensor in _list(facts.get("tensors"))
+    ]
+    if facts["refusal"]:
+        found.append(("refused", str(facts["refusal"])))
+        found += [("layer", str(layer["name"])) for layer in _list(facts.get("layers"))]
+    return found
+
+
+def _quantisation(tensor: dict[str, object]) -> str:
+    if "scale" in tensor:
+        return f"affine, scale {tensor['scale']:.9g}, zero point {tensor['zero_point']}"
+    if "fixed_position" in tensor:
+        return f"dynamic fixed point, scale 2^{-int(str(tensor['fixed_position']))}"
+    return "not quantised"
 
 
 def _list(value: object) -> list[dict[str, object]]:

@@ -71,6 +71,7 @@ class BuildTable:
     names: bool = True
     canaries: bool | None = None
     pipeline: Literal[1, 2, 4] = 1
+    each_operation: bool = False
     queue_length: Positive = 8
     exclusive: Annotated[
         tuple[tuple[Text, ...], ...],

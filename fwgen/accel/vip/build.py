@@ -37,6 +37,7 @@ from fwgen.accel.vip.registers import (
 from fwgen.accel.vip.stream import EVENT_BIT, FETCH_LIMIT, Stream, make_stream
 from fwgen.errors import ModelError
 from fwgen.model.nbg.container import Container
+from fwgen.model.nbg.describe import summary
 from fwgen.model.nbg.model import NbgModel, quantisation
 from fwgen.model.nbg.nn import decode_nn
 from fwgen.model.nbg.records import NbgOperation, NbgTensor, OperationType, PatchSource
@@ -67,15 +68,6 @@ def operation_name(container: Container, operation: NbgOperation, number: int) -
     """A unique label: "op3_nn_ConvolutionReluPoolingLayer2"."""
     layer = container.layer_name(operation).replace(" ", "_")
     return f"op{number}_{operation.type.name.lower()}_{layer}"
-
-
-def summary(container: Container, operation: NbgOperation) -> str:
-    """One line about a job for a reader."""
-    if operation.type is OperationType.NN:
-        return decode_nn(container, operation).summary()
-    if operation.type is OperationType.TP:
-        return decode_tp(container, operation).summary()
-    return f"shader program of layer {container.layer_name(operation)}"
 
 
 def _operation(container: Container, operation: NbgOperation, number: int) -> Operation:
@@ -208,7 +200,7 @@ def build_program(
                 f"the network's commands have {size} bytes",
                 where=model.name,
                 expected=f"at most {8 * FETCH_LIMIT}, what the front end fetches at once",
-                hints=("Build with --submit operation.",),
+                hints=("Build with --each-operation.",),
             )
     memory = make_memory(container, config, jobs, stream, len(groups))
     steps = []

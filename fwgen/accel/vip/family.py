@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from fwgen.accel.protocol import CheckEntry, CheckReport, RuleText
 from fwgen.accel.vip import registers, rules, rules_nn, rules_tp
-from fwgen.accel.vip.build import build_program, operation_name, summary
+from fwgen.accel.vip.build import build_program, operation_name
 from fwgen.accel.vip.configurations import CONFIGURATIONS, Configuration, configuration
 from fwgen.accel.vip.fields import descriptor_words, places
 from fwgen.errors import ModelError, UsageError
 from fwgen.model.model import Model
 from fwgen.model.nbg.container import Container
+from fwgen.model.nbg.describe import summary
 from fwgen.model.nbg.model import NbgModel
 from fwgen.model.nbg.nn import decode_nn
 from fwgen.model.nbg.records import NbgOperation, OperationType

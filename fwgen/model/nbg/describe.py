@@ -47,6 +47,7 @@ def _operation(container: Container, operation: NbgOperation) -> dict[str, objec
             for patch in container.patches_of(operation)
         ],
     }
+    facts["summary"] = summary(container, operation)
     if operation.type is OperationType.SH:
         return facts
     facts["states"] = [
@@ -58,6 +59,19 @@ def _operation(container: Container, operation: NbgOperation) -> dict[str, objec
     if operation.type is OperationType.TP:
         facts["descriptor"] = decode_tp(container, operation).to_json()
     return facts
+
+
+def summary(container: Container, operation: NbgOperation) -> str:
+    """One line about an operation for a reader."""
+    match operation.type:
+        case OperationType.NN:
+            return decode_nn(container, operation).summary()
+        case OperationType.TP:
+            return decode_tp(container, operation).summary()
+        case OperationType.SH:
+            return f"shader program of layer {container.layer_name(operation)}"
+        case _:
+            return "commands before the first job and behind the last"
 
 
 def _blob(container: Container, span: Span) -> dict[str, object]:
