@@ -15,13 +15,13 @@ import pytest
 from nbg_cases import NbgCase, nbg_cases
 
 from fwgen.accel.vip.configurations import BY_TARGET
-from fwgen.board.profile import list_boards, load_board
+from fwgen.board.profile import load_board
 from fwgen.board.types import Board
 from fwgen.build.options import BuildKind, BuildOptions
 from fwgen.machine.from_board import machine_config
 from fwgen.machine.inference import Target
 from fwgen.machine.session import QemuSession
-from fwgen.pipeline import build_models, check_model
+from fwgen.pipeline import build_models
 
 pytestmark = pytest.mark.qemu
 
