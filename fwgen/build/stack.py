@@ -38,11 +38,14 @@ INDIRECT_CALLS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"exec/executor\.o:.*", ("fwgen_kernels",)),
     (r"exec/.*:fwgen_accel\d_IRQHandler", (r"fwgen_\w+_driver@2",)),
     (
-        r"exec/accel\.o:(first_ready|choose_ready|fwgen_engine_(claim|next)|end_job|withdraw)",
+        r"exec/(accel|fair)\.o:(first_ready|choose_ready|fwgen_engine_(claim|next)|end_job|withdraw)",
         ("task_hooks", "place_last()"),
     ),
-    (r"exec/accel\.o:(submit|fwgen_accel_submit\w*)", ("place_last()", "fair_policy")),
-    (r"exec/accel\.o:.*", (r"fwgen_\w+_driver", "fair_policy", "task_hooks", "place_last()")),
+    (r"exec/(accel|fair)\.o:(fwgen_submit|fwgen_accel_submit\w*)", ("place_last()", "fair_policy")),
+    (
+        r"exec/(accel|fair)\.o:.*",
+        (r"fwgen_\w+_driver", "fair_policy", "task_hooks", "place_last()"),
+    ),
     (r"exec/.*", (r"fwgen_\w+_driver",)),
 )
 """File of the runtime and caller (pattern) -> constant objects full of pointers (patterns)

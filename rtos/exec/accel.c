@@ -7,9 +7,7 @@
  *
  * As long as all clients wait for their jobs there is nothing to choose: the
  * jobs run as they came. The first asynchronous submission, which an image
- * may lack, switches to the fair policy: by priority, then by round, then as
- * they came. Rounds share a device between clients: a client's job is one round
- * behind the job that it submitted before.
+ * may lack, switches to the fair policy (fair.c).
  *
  * Who takes a job out of the queue, sets it to RUNNING and alone ends it.
  */
@@ -21,20 +19,11 @@
 #include "fwgen_cpu.h"
 #include "fwgen_driver.h"
 #include "fwgen_vectors.h"
-
-enum job_state {
-    JOB_OVER = 0,
-    JOB_WAITING = 1,
-    JOB_RUNNING = 2,
-};
+#include "queue_policy.h"
 
 static struct fwgen_engine engines[FWGEN_ACCEL_COUNT];
 static StaticTask_t tasks[FWGEN_ACCEL_COUNT];
 static StackType_t stacks[FWGEN_ACCEL_COUNT][NVDLA_STACK_SIZE];
-
-#if FWGEN_QUEUE_LENGTH < 1 || FWGEN_QUEUE_LENGTH > 64
-#error "FWGEN_QUEUE_LENGTH must be 1 to 64: rounds are compared in 8 bits"
-#endif
 
 /* ---- interrupts ---- */
 
@@ -85,15 +74,7 @@ void fwgen_accel3_IRQHandler(void)
 
 /* ---- the task of a device ---- */
 
-/* How jobs are put into a queue and chosen from it; the scheduler is
- * suspended. `place` is false when the queue is full. */
-struct policy {
-    bool (*place)(struct fwgen_engine *engine, struct fwgen_job *job);
-    struct fwgen_job *(*choose)(struct fwgen_engine *engine, TickType_t *ticks);
-};
-
-/* What the first asynchronous submission switches to; NULL: as they came. */
-static const struct policy *policy;
+const struct fwgen_policy *fwgen_policy;
 
 static bool place_last(struct fwgen_engine *engine, struct fwgen_job *job)
 {
@@ -111,115 +92,14 @@ static bool place_last(struct fwgen_engine *engine, struct fwgen_job *job)
     return true;
 }
 
-static bool place_fairly(struct fwgen_engine *engine, struct fwgen_job *job)
-{
-    struct fwgen_job **link = &engine->first;
-    struct fwgen_job *other;
-    uint32_t room = FWGEN_QUEUE_LENGTH;
-    uint32_t round = 0;
-    bool first = true;
-
-    job->level = job->priority;
-    job->client = xTaskGetCurrentTaskHandle();
-    /* the round that runs now at this priority, or the one behind the client's
-     * last job */
-    for (other = engine->first; other != NULL; other = other->next) {
-        if (--room == 0u) {
-            return false;
-        }
-        if (other->level == job->level) {
-            if (first) {
-                first = false;
-                round = other->round;
-            }
-            if (other->client == job->client) {
-                round = other->round + 1u;
-            }
-        }
-    }
-    while (
-        (other = *link) != NULL &&
-        (other->state == JOB_RUNNING || /* begun ahead: it is next */
-         other->level > job->level ||
-         (other->level == job->level && (int8_t)(round - other->round) >= 0))) {
-        link = &other->next;
-    }
-    job->round = (uint8_t)round;
-    job->next = other;
-    *link = job;
-    return true;
-}
-
-/*
- * Whether a job may begin while `before` runs: it plays the same program, and
- * what the runtime copies for one of them is not what the other one uses.
- */
-static bool may_follow(const struct fwgen_job *before,
-                       const struct fwgen_job *job)
-{
-    return job->model == before->model && job->serial == before->serial &&
-           (job->bank != before->bank ||
-            (job->hooks == NULL && before->hooks == NULL));
-}
-
-/* The first job that may start, if it may follow `before` (NULL: in any case).
- * *ticks gets smaller when a job before it must be looked at again in that
- * time. */
-static struct fwgen_job *first_ready(struct fwgen_engine *engine,
-                                     TickType_t *ticks,
-                                     const struct fwgen_job *before)
-{
-    struct fwgen_job *job = engine->first;
-
-    while (job != NULL && job->hooks != NULL &&
-           !job->hooks->ready(job, ticks)) {
-        job = job->next;
-    }
-    if (job == NULL || (before != NULL && !may_follow(before, job))) {
-        return NULL;
-    }
-    if (job->hooks != NULL) {
-        job->hooks->take(job);
-    }
-    /* Jobs that are passed because they wait for a fence come along into the
-     * round that begins: rounds never differ by more than the queue's length.
-     */
-    for (struct fwgen_job *other = engine->first; other != job;
-         other = other->next) {
-        if (other->level == job->level) {
-            other->round = job->round;
-        }
-    }
-    return job;
-}
-
-static struct fwgen_job *choose_ready(struct fwgen_engine *engine,
-                                      TickType_t *ticks)
-{
-    return first_ready(engine, ticks, NULL);
-}
-
-static const struct policy fair_policy = {place_fairly, choose_ready};
-
-/* Takes a job that waits out of the queue; the scheduler is suspended. */
-static void dequeue(struct fwgen_engine *engine, struct fwgen_job *job)
-{
-    struct fwgen_job **link = &engine->first;
-
-    while (*link != job) {
-        link = &(*link)->next;
-    }
-    *link = job->next;
-    job->state = JOB_RUNNING;
-}
-
 static struct fwgen_job *take_job(struct fwgen_engine *engine,
                                   TickType_t *ticks)
 {
     struct fwgen_job *job;
 
     vTaskSuspendAll();
-    job = policy == NULL ? engine->first : policy->choose(engine, ticks);
+    job = fwgen_policy == NULL ? engine->first
+                               : fwgen_policy->choose(engine, ticks);
     if (job != NULL) {
         dequeue(engine, job);
         engine->current = job;
@@ -426,25 +306,6 @@ const struct fwgen_accelerator *fwgen_accel_hardware(fwgen_device device)
     return device->hardware;
 }
 
-struct fwgen_job *fwgen_engine_claim(struct fwgen_engine *engine,
-                                     const struct fwgen_job *before)
-{
-    TickType_t ticks = portMAX_DELAY;
-    struct fwgen_job *job;
-
-    vTaskSuspendAll();
-    job = first_ready(engine, &ticks, before);
-    if (job != NULL) {
-        /* To the head of the queue, where nobody can take it away. */
-        dequeue(engine, job);
-        job->level = UINT8_MAX;
-        job->next = engine->first;
-        engine->first = job;
-    }
-    (void)xTaskResumeAll();
-    return job;
-}
-
 bool fwgen_engine_cancelled(const struct fwgen_engine *engine)
 {
     return engine->current->cancelled;
@@ -526,8 +387,8 @@ void fwgen_job_init(struct fwgen_job *job, const struct fwgen_model *model)
     job->done = xSemaphoreCreateBinaryStatic(&job->done_storage);
 }
 
-static enum fwgen_result submit(fwgen_device device, struct fwgen_job *job,
-                                uint32_t timeout_ms)
+enum fwgen_result fwgen_submit(fwgen_device device, struct fwgen_job *job,
+                               uint32_t timeout_ms)
 {
     enum fwgen_result result = FWGEN_OK;
 
@@ -539,7 +400,8 @@ static enum fwgen_result submit(fwgen_device device, struct fwgen_job *job,
     vTaskSuspendAll();
     if (job->state != JOB_OVER) {
         result = FWGEN_ERROR_BUSY;
-    } else if (!(policy == NULL ? place_last : policy->place)(device, job)) {
+    } else if (!(fwgen_policy == NULL ? place_last
+                                      : fwgen_policy->place)(device, job)) {
         result = FWGEN_ERROR_QUEUE_FULL;
     } else {
         (void)xSemaphoreTake(job->done, 0); /* of the last time */
@@ -557,14 +419,6 @@ static enum fwgen_result submit(fwgen_device device, struct fwgen_job *job,
         (void)xTaskNotifyGive(device->task);
     }
     return result;
-}
-
-enum fwgen_result fwgen_accel_submit_async(fwgen_device device,
-                                           struct fwgen_job *job,
-                                           uint32_t timeout_ms)
-{
-    policy = &fair_policy;
-    return submit(device, job, timeout_ms);
 }
 
 /* Ends a job that has not started. */
@@ -595,57 +449,6 @@ enum fwgen_result fwgen_job_wait(struct fwgen_job *job, TickType_t ticks)
         return FWGEN_ERROR_BUSY;
     }
     return job->report.result;
-}
-
-enum fwgen_result fwgen_job_set_priority(struct fwgen_job *job,
-                                         uint8_t priority)
-{
-    enum fwgen_result result = FWGEN_OK;
-
-    if (job == NULL) {
-        FWGEN_MISUSE();
-        return FWGEN_ERROR_ARGUMENT;
-    }
-    vTaskSuspendAll();
-    if (job->state != JOB_OVER) {
-        result = FWGEN_ERROR_BUSY;
-    } else {
-        job->priority = priority;
-    }
-    (void)xTaskResumeAll();
-    return result;
-}
-
-enum fwgen_result fwgen_job_set_bank(struct fwgen_job *job, uint32_t bank)
-{
-    if (job == NULL || job->model == NULL) {
-        FWGEN_MISUSE();
-        return FWGEN_ERROR_ARGUMENT;
-    }
-    if (bank != 0u && bank >= job->model->banks) {
-        return FWGEN_ERROR_NOT_SUPPORTED;
-    }
-    if (job->state != JOB_OVER) {
-        return FWGEN_ERROR_BUSY;
-    }
-    job->bank = (uint8_t)bank;
-    return FWGEN_OK;
-}
-
-enum fwgen_result fwgen_job_set_depth(struct fwgen_job *job, uint32_t depth)
-{
-    if (job == NULL || job->model == NULL) {
-        FWGEN_MISUSE();
-        return FWGEN_ERROR_ARGUMENT;
-    }
-    if (depth != 1u && depth != job->model->pipeline_depth) {
-        return FWGEN_ERROR_NOT_SUPPORTED;
-    }
-    if (job->state != JOB_OVER) {
-        return FWGEN_ERROR_BUSY;
-    }
-    job->serial = depth == 1u ? 1u : 0u;
-    return FWGEN_OK;
 }
 
 bool fwgen_job_is_over(const struct fwgen_job *job)
@@ -696,15 +499,6 @@ enum fwgen_result fwgen_job_finish(struct fwgen_job *job)
     return finish(job);
 }
 
-enum fwgen_result fwgen_job_run(fwgen_device device, struct fwgen_job *job,
-                                uint32_t timeout_ms)
-{
-    const enum fwgen_result result =
-        fwgen_accel_submit_async(device, job, timeout_ms);
-
-    return result == FWGEN_OK ? fwgen_job_finish(job) : result;
-}
-
 enum fwgen_result fwgen_accel_submit(fwgen_device device,
                                      const struct fwgen_model *model,
                                      uint32_t timeout_ms,
@@ -715,7 +509,7 @@ enum fwgen_result fwgen_accel_submit(fwgen_device device,
 
     fwgen_job_init(&job, model);
     job.report.operation = FWGEN_NO_OPERATION;
-    result = submit(device, &job, timeout_ms);
+    result = fwgen_submit(device, &job, timeout_ms);
     if (result == FWGEN_OK) {
         result = finish(&job);
     }
@@ -724,67 +518,4 @@ enum fwgen_result fwgen_accel_submit(fwgen_device device,
         *report = job.report;
     }
     return result;
-}
-
-/* ---- models ---- */
-
-const struct fwgen_model *fwgen_model_find(const char *name)
-{
-    if (name == NULL) {
-        FWGEN_MISUSE();
-        return NULL;
-    }
-    for (uint32_t i = 0; i < fwgen_model_count; i++) {
-        if (strcmp(fwgen_models[i].name, name) == 0) {
-            return &fwgen_models[i];
-        }
-    }
-    return NULL;
-}
-
-const struct fwgen_tensor *fwgen_model_input(const struct fwgen_model *model,
-                                             uint32_t index)
-{
-    if (model == NULL) {
-        FWGEN_MISUSE();
-        return NULL;
-    }
-    return index < model->input_count ? &model->inputs[index] : NULL;
-}
-
-/* The second bank's lie behind the first one's. */
-const struct fwgen_tensor *
-fwgen_model_input_bank(const struct fwgen_model *model, uint32_t index,
-                       uint32_t bank)
-{
-    if (model == NULL) {
-        FWGEN_MISUSE();
-        return NULL;
-    }
-    return index < model->input_count && (bank == 0u || bank < model->banks)
-               ? &model->inputs[bank * model->input_count + index]
-               : NULL;
-}
-
-const struct fwgen_tensor *
-fwgen_model_output_bank(const struct fwgen_model *model, uint32_t index,
-                        uint32_t bank)
-{
-    if (model == NULL) {
-        FWGEN_MISUSE();
-        return NULL;
-    }
-    return index < model->output_count && (bank == 0u || bank < model->banks)
-               ? &model->outputs[bank * model->output_count + index]
-               : NULL;
-}
-
-const struct fwgen_tensor *fwgen_model_output(const struct fwgen_model *model,
-                                              uint32_t index)
-{
-    if (model == NULL) {
-        FWGEN_MISUSE();
-        return NULL;
-    }
-    return index < model->output_count ? &model->outputs[index] : NULL;
 }

@@ -73,37 +73,6 @@ enum fwgen_result fwgen_tensor_read(const struct fwgen_tensor *tensor,
     return FWGEN_OK;
 }
 
-static const struct fwgen_tensor *find(const struct fwgen_tensor *tensors,
-                                       uint32_t count, const char *name)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        if (strcmp(tensors[i].name, name) == 0) {
-            return &tensors[i];
-        }
-    }
-    return NULL;
-}
-
-const struct fwgen_tensor *
-fwgen_model_find_input(const struct fwgen_model *model, const char *name)
-{
-    if (model == NULL || name == NULL) {
-        FWGEN_MISUSE();
-        return NULL;
-    }
-    return find(model->inputs, model->input_count, name);
-}
-
-const struct fwgen_tensor *
-fwgen_model_find_output(const struct fwgen_model *model, const char *name)
-{
-    if (model == NULL || name == NULL) {
-        FWGEN_MISUSE();
-        return NULL;
-    }
-    return find(model->outputs, model->output_count, name);
-}
-
 /* ---- the hooks ---- */
 
 /* The job is the first member of its task. */

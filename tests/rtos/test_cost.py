@@ -23,7 +23,7 @@ from fwgen.machine.session import QemuSession
 pytestmark = pytest.mark.qemu
 
 # Files of driver and executor, and the functions that an inference runs in them.
-PARTS = ("exec/accel.c", "exec/executor.c", "drivers/nvdla.c")
+PARTS = ("exec/accel.c", "exec/executor.c", "drivers/nvdla.c", "exec/models.c")
 MODEL = "mobilish.nv_small.int8.nhwc"
 BOARD = "mps2-an385"
 
