@@ -7,6 +7,10 @@ editable install) they lie beside the package. Every other module asks here.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import jinja2
 from typing import Literal
 
 from fwgen.errors import UsageError
@@ -31,4 +35,19 @@ def resource_dir(name: Resource) -> Path:
         where=str(_PACKAGE),
         expected=f"{_PACKAGE / '_data' / name}",
         hints=("Install fwgen again: pip install --force-reinstall fwgen.",),
+    )
+
+
+def template_environment(folder: str = "") -> jinja2.Environment:
+    """The templates of a folder below templates/: a name that a template is not given is an
+    error, and lines that hold only a statement leave no line behind."""
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(resource_dir("templates") / folder),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
     )

@@ -10,12 +10,10 @@ from __future__ import annotations
 import hashlib
 from dataclasses import fields
 
-import jinja2
-
 from fwgen.codegen import manifest
 from fwgen.codegen.context import ProjectContext
 from fwgen.codegen.model import c_comment, c_string
-from fwgen.resources import resource_dir
+from fwgen.resources import resource_dir, template_environment
 
 _HEADER_MARK = "@@HEADER@@"
 
@@ -50,14 +48,7 @@ class _Renderer:
     def __init__(self, context: ProjectContext) -> None:
         self._version = context.version
         self._folder = resource_dir("templates")
-        self._environment = jinja2.Environment(
-            loader=jinja2.FileSystemLoader(self._folder),
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            keep_trailing_newline=True,
-            autoescape=False,
-        )
+        self._environment = template_environment()
         self._values = {field.name: getattr(context, field.name) for field in fields(context)}
         self._values["string"] = c_string
         self._values["comment"] = c_comment

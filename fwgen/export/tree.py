@@ -7,12 +7,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 from fwgen import __version__
 from fwgen.codegen.tree import write_tree
 from fwgen.export.parts import FIRMWARE, LIBRARY, Parts, linker_values, take_apart
-from fwgen.resources import resource_dir
+from fwgen.resources import template_environment
 
 
 class Format(StrEnum):
@@ -82,14 +80,7 @@ def export(
 
 
 def _render(parts: Parts, kind: Format, with_kernel: bool) -> dict[str, bytes]:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(resource_dir("templates") / "export"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
+    environment = template_environment("export")
     values = _values(parts, kind, with_kernel)
     templates = _COMMON | _BUILD_FILES[kind]
     return {

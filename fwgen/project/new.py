@@ -11,7 +11,7 @@ from tempfile import mkdtemp
 
 from fwgen.board.profile import list_boards, load_board
 from fwgen.errors import ModelError, UsageError
-from fwgen.resources import resource_dir
+from fwgen.resources import template_environment
 
 MODEL_FOLDER = "models"
 _TEMPLATES = {
@@ -106,16 +106,7 @@ def _is_complete(profile: Path) -> bool:
 
 
 def _render(values: Mapping[str, str]) -> dict[str, bytes]:
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(resource_dir("templates") / "app"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
+    environment = template_environment("app")
     return {
         name: environment.get_template(template).render(values).encode()
         for name, template in _TEMPLATES.items()
