@@ -93,6 +93,17 @@ def has_hardware(name: str) -> bool:
     return _entry(name).has_hardware
 
 
+def configuration_facts(name: str, config: str) -> dict[str, object]:
+    """The properties of a family's configuration, without importing the family.
+
+    Raises UsageError if there is no such family, KeyError if no such configuration.
+    """
+    entry = _entry(name)
+    known = getattr(import_module(entry.configurations_module), entry.configurations)
+    facts: dict[str, object] = known[config].facts()
+    return facts
+
+
 def _entry(name: str) -> _Entry:
     found = _FAMILIES.get(name)
     if found is None:

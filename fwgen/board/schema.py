@@ -198,7 +198,10 @@ def _boards_markdown() -> list[str]:
         ):
             if texts:
                 lines += ["", f"{title}:", "", *(f"- {text}" for text in texts)]
-        if not board.verified:
+        if board.unverified:
+            keys = ", ".join(f"`{key}`" for key in board.unverified)
+            lines += ["", f"Without a public source or not checked: {keys}."]
+        elif not board.verified:
             lines += ["", "Not verified: some facts have no public source."]
     return [*lines, ""]
 

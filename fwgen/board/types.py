@@ -58,6 +58,7 @@ OverlayKind = Literal[
     "registers",
     "clock",
 ]
+Emulation = Literal["machine", "overlays", "stand-in", "none"]
 MachinePart = Literal["memory", "interrupt_controller", "console", "link", "unassigned"]
 PartitionKind = Literal["raw", "settings", "state", "slot"]
 
@@ -451,6 +452,9 @@ class Board:
     nvmem: Nvmem | None = None
     flash: Flash | None = None
     qemu: Annotated[Qemu | None, Meta(description="Left out: the board is not emulated.")] = None
+    soc: Annotated[
+        str, Meta(description="Vendor and SoC or FPGA board; lists are grouped by it.")
+    ] = ""
     idle: Annotated[
         Idle,
         Meta(
@@ -475,6 +479,19 @@ class Board:
     notes: Annotated[
         tuple[str, ...], Meta(description="What a user of the board should know.")
     ] = ()
+
+    @property
+    def emulation(self) -> Emulation:
+        """How near the emulated machine is to the board.
+
+        `machine`: QEMU has the board. `overlays`: a stock machine with the same core gets
+        the board's addresses. `stand-in`: so does one whose core is another one, too.
+        """
+        if self.qemu is None:
+            return "none"
+        if self.qemu.cpu is not None and self.qemu.cpu.partition(",")[0] != self.cpu.core:
+            return "stand-in"
+        return "overlays" if self.qemu.add or self.qemu.overlays else "machine"
 
     def memory(self, name: str) -> Memory:
         """The region called `name`.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fwgen.board.types import Board
+from fwgen.board.types import Accelerator, Board, Emulation
 from fwgen.cli import settings
 from fwgen.cli.output import print_json, print_line, print_table, size_text
 from fwgen.errors import UsageError
@@ -38,26 +38,51 @@ def list_() -> None:
                     "description": board.description,
                     "core": board.cpu.core,
                     "accelerators": [f"{a.family}/{a.config}" for a in board.accelerators],
+                    "soc": board.soc,
                     "emulated": board.qemu is not None,
+                    "emulation": board.emulation,
                     "verified": board.verified,
+                    "unverified": board.unverified,
                 }
                 for board in found
             ]
         )
         return
+    found.sort(key=lambda board: (board.soc == "", board.soc, board.name))
     print_table(
-        ("NAME", "CORE", "ACCELERATOR", "EMULATED", "DESCRIPTION"),
+        ("NAME", "CORE", "ACCELERATOR", "EMULATED", "FACTS", "DESCRIPTION"),
         [
             (
                 board.name,
                 board.cpu.core,
                 ", ".join(a.config for a in board.accelerators) or None,
-                "yes" if board.qemu else "no",
+                _EMULATION[board.emulation],
+                _facts(board),
                 board.description,
             )
             for board in found
         ],
+        groups=[board.soc.partition(" ")[0] or "others" for board in found],
     )
+    print_line()
+    print_line(
+        "EMULATED  yes: QEMU has the board; overlays: a QEMU machine at the board's addresses;"
+    )
+    print_line("          stand-in: such a machine with the nearest core that QEMU has")
+
+
+_EMULATION: dict[Emulation, str] = {
+    "machine": "yes",
+    "overlays": "overlays",
+    "stand-in": "stand-in",
+    "none": "no",
+}
+
+
+def _facts(board: Board) -> str:
+    if board.verified:
+        return "verified"
+    return f"{len(board.unverified)} open" if board.unverified else "not verified"
 
 
 @boards.command(context_settings=settings.CONTEXT)
@@ -114,8 +139,17 @@ def _print_board(board: Board) -> None:
                 "MHz"
             )
         print_line(line)
+        identity = _identity(accelerator)
+        if identity:
+            print_line(f"          {identity}")
     if board.qemu:
-        print_line(f"emulated  QEMU machine {board.qemu.machine}")
+        how = {"machine": "", "overlays": ", with overlays"}.get(
+            board.emulation, f", with overlays; {board.qemu.cpu} stands in for the core"
+        )
+        print_line(f"emulated  QEMU machine {board.qemu.machine}{how}")
+    else:
+        print_line("emulated  no")
+    print_line(f"facts     {'verified' if board.verified else 'not verified, in part'}")
     print_line()
     print_table(
         ("REGION", "BASE", "SIZE", "USE", "DESCRIPTION"),
@@ -126,6 +160,7 @@ def _print_board(board: Board) -> None:
         ("SIZE",),
     )
     for title, lines in (
+        ("Without a public source or not checked", board.unverified),
         ("Notes", board.notes),
         ("Differences between the emulated machine and silicon", board.qemu.differences)
         if board.qemu
@@ -137,3 +172,17 @@ def _print_board(board: Board) -> None:
             print_line(f"{title}:")
             for line in lines:
                 print_line(f"  - {line}")
+
+
+def _identity(accelerator: Accelerator) -> str:
+    """What the configuration's name stands for, on one line."""
+    from fwgen.accel.registry import configuration_facts
+
+    facts = configuration_facts(accelerator.family, accelerator.config)
+    shown = [f"{key.replace('_', ' ')} {value}" for key, value in facts.items() if key in _SHOWN]
+    if accelerator.driver_version is not None:
+        shown.append(f"driver {accelerator.driver_version}")
+    return ", ".join(shown)
+
+
+_SHOWN = ("target", "model", "revision", "product", "eco", "generation", "nn_cores", "tp_cores")

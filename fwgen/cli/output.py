@@ -68,7 +68,10 @@ def progress(text: str) -> None:
 
 
 def print_table(
-    headings: Sequence[str], rows: Sequence[Sequence[object]], numbers: Sequence[str] = ()
+    headings: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    numbers: Sequence[str] = (),
+    groups: Sequence[str] = (),
 ) -> None:
     """Print aligned columns.
 
@@ -76,6 +79,7 @@ def print_table(
         headings: one a column.
         rows: cells; None prints as "-".
         numbers: headings of the columns that are aligned to the right.
+        groups: one a row; a line with its name goes before each group of rows.
     """
     cells = [["-" if cell is None else str(cell) for cell in row] for row in rows]
     widths = [
@@ -90,7 +94,9 @@ def print_table(
         ).rstrip()
 
     print_line(click.style(line(headings), bold=True))
-    for row in cells:
+    for number, row in enumerate(cells):
+        if groups and (number == 0 or groups[number] != groups[number - 1]):
+            print_line(click.style(groups[number], dim=True))
         print_line(line(row))
 
 
