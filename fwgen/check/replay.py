@@ -7,6 +7,9 @@ that the trace asked for, the value is written back. A check runs when its
 event happens. A case passes only if at least one memory or register check was
 made, all were right, every event happened and the model reported no error of
 the register program.
+
+A case may also be a network binary graph with its inputs and outputs
+(replay_graph.py).
 """
 
 from __future__ import annotations
@@ -21,6 +24,13 @@ from pathlib import Path
 import numpy as np
 
 from fwgen.check.memory_file import TraceError
+from fwgen.check.replay_graph import (
+    GRAPH_SUFFIX,
+    GraphNotRunError,
+    graph_config,
+    replay_graph,
+)
+from fwgen.check.result import CheckResult, ReplayResult
 from fwgen.check.targets import CONFIGURATIONS, Bytes, Target, open_target
 from fwgen.check.trace import (
     CheckCrc,
@@ -50,64 +60,6 @@ _PAD_AFTER = 16 << 20
 
 # Model events a poll or a wait may take before it is given up.
 _MAX_EVENTS = 100_000
-
-
-@dataclass(frozen=True, slots=True)
-class CheckResult:
-    """One check that was made: `size` bytes compared (4 for a register)."""
-
-    line: int
-    kind: str
-    size: int
-    passed: bool
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayResult:
-    """Outcome of one case. `reason` is empty when it passed."""
-
-    name: str
-    path: Path
-    config: str
-    model: str
-    passed: bool
-    reason: str
-    skipped: bool = False
-    malformed: bool = False
-    checks: tuple[CheckResult, ...] = ()
-    guest_errors: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @property
-    def bytes_compared(self) -> int:
-        """Bytes that the checks looked at."""
-        return sum(check.size for check in self.checks)
-
-    def as_dict(self) -> dict[str, object]:
-        """JSON-ready data."""
-        return {
-            "name": self.name,
-            "path": str(self.path),
-            "config": self.config,
-            "model": self.model,
-            "passed": self.passed,
-            "skipped": self.skipped,
-            "reason": self.reason,
-            "bytes_compared": self.bytes_compared,
-            "checks": [
-                {
-                    "line": check.line,
-                    "kind": check.kind,
-                    "bytes": check.size,
-                    "passed": check.passed,
-                    "detail": check.detail,
-                }
-                for check in self.checks
-            ],
-            "guest_errors": list(self.guest_errors),
-            "notes": list(self.notes),
-        }
 
 
 class _Failed(Exception):
@@ -366,7 +318,7 @@ def infer_config(path: Path) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One .cfg file and the configuration to play it on (None: not known)."""
+    """One .cfg or .nb file and the configuration to play it on (None: not known)."""
 
     path: Path
     config: str | None
@@ -381,14 +333,20 @@ def find_cases(paths: Sequence[Path], config: str | None = None) -> list[Case]:
     cases: list[Case] = []
     for path in paths:
         if path.is_dir():
-            found = sorted(path.rglob("*.cfg"))
+            found = sorted(p for p in path.rglob("*") if p.suffix in (".cfg", GRAPH_SUFFIX))
         elif path.exists():
             found = [path]
         else:
             raise UsageError("no such file or directory", where=str(path))
         if not found:
-            raise UsageError("no trace (*.cfg) found", where=str(path))
-        cases.extend(Case(file, config or infer_config(file)) for file in found)
+            raise UsageError("no trace (*.cfg) and no graph (*.nb) found", where=str(path))
+        cases.extend(
+            Case(
+                file,
+                graph_config(file) if file.suffix == GRAPH_SUFFIX else config or infer_config(file),
+            )
+            for file in found
+        )
     return cases
 
 
@@ -398,14 +356,17 @@ def replay(
     """Read one trace and play it.
 
     Args:
-        case: a .cfg file.
+        case: a .cfg or .nb file.
         config: configuration name.
         library: shared library of the emulator; not needed for "reference".
 
     Raises:
         TraceError: the trace or one of its memory files is malformed.
         UsageError: unknown configuration or model.
+        ModelError: the graph is damaged or cannot be run.
     """
+    if case.suffix == GRAPH_SUFFIX:
+        return replay_graph(case, config, library, model)
     trace = read_trace(case)
     target = open_target(model, config, library)
     try:
@@ -432,10 +393,15 @@ def _replay_case(work: tuple[Case, Path | None, str]) -> ReplayResult:
 
     if config is None:
         return outcome(
-            "configuration unknown: give --config or use a directory named after it", skipped=True
+            "a graph for no NPU that is known"
+            if case.path.suffix == GRAPH_SUFFIX
+            else "configuration unknown: give --config or use a directory named after it",
+            skipped=True,
         )
     try:
         return replay(case.path, config, library, model)
+    except GraphNotRunError as error:
+        return outcome(str(error), skipped=True)
     except TraceError as error:
         return outcome(str(error), malformed=True)
     except FwgenError as error:

@@ -1,4 +1,4 @@
-"""`fwgen replay`: play register traces on the emulated accelerator and check the results."""
+"""`fwgen replay`: play traces and graphs on the emulated accelerator, check the results."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 
 import click
 
-from fwgen.check.replay import ReplayResult, find_cases, replay_many
+from fwgen.check.replay import find_cases, replay_many
 from fwgen.check.replay import replay as replay_one
+from fwgen.check.result import ReplayResult
 from fwgen.check.targets import CONFIGURATIONS, MODELS
 from fwgen.cli import output, settings
 from fwgen.errors import ExitCode
@@ -22,7 +23,7 @@ from fwgen.errors import ExitCode
 @click.option(
     "--config",
     type=click.Choice(CONFIGURATIONS),
-    help="Accelerator configuration; by default the directory above a case that is named like one.",
+    help="NVDLA configuration; by default the directory above a trace that is named like one.",
 )
 @click.option(
     "-j", "--jobs", type=click.IntRange(1, 64), default=1, show_default=True,
@@ -41,12 +42,14 @@ from fwgen.errors import ExitCode
 def replay(
     context: click.Context, paths: tuple[Path, ...], config: str | None, jobs: int, model: str
 ) -> None:
-    """Play register traces and check memory against them.
+    """Play register traces or graphs and check what they leave in memory.
 
     PATH is a trace (.cfg), a directory that holds one, or a tree of such
-    directories. Prints one line a case and a summary. The exit code is 0 when
-    no case failed, 1 when one did, 2 when there was none to play, and 3 when
-    the only trace is malformed.
+    directories; or a network binary graph (.nb) with inputs and outputs
+    (NAME.in0.bin, NAME.out0.bin) beside it, or a tree of those. Prints one line
+    a case and a summary. The exit code is 0 when no case failed, 1 when one did,
+    2 when there was none to play, and 3 when the only case is malformed or
+    cannot be run.
     """
     cases = find_cases(paths, config)
     library = _library() if model == "emulator" else None

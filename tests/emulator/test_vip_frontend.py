@@ -27,16 +27,16 @@ from .vip_device import (
     EVENT,
     SOURCE,
     TARGET,
-    TpJob,
     Vip,
     event,
     load,
+    tp_job,
 )
 
 DONE = 1 << EVENT
 AXI_ERROR = 1 << 31
 IDLE = 0x7FFFFFFF
-COPY = TpJob()  # 8 x 4 bytes from SOURCE to TARGET
+COPY = tp_job()  # 8 x 4 bytes from SOURCE to TARGET
 JOB = load(0x10B8, DESCRIPTOR)
 WINDOW = 0x400000
 NOP, STALL, LINK, CALL, RETURN, WAIT = (op << 27 for op in (3, 9, 8, 10, 11, 7))
@@ -299,7 +299,7 @@ def test_a_circle_without_jobs_is_ended(vip: Vip) -> None:
 
 
 def test_a_circle_of_jobs_is_ended(vip: Vip) -> None:
-    vip.put_words(DESCRIPTOR, TpJob(width=1, height=1).words())
+    vip.put_words(DESCRIPTOR, tp_job(width=1, height=1).words())
     assert vip.run([*JOB, LINK | 2, COMMANDS]) == AXI_ERROR
     assert "more than 16384 jobs in one run" in vip.errors()[-1]
 

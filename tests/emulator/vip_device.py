@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from fwgen.check.random_vip_tp import TpFields
 from fwgen.machine.model_library import DRAM, SRAM, Bytes, EmulatedAccelerator, Operation
 
 BASE, SIZE = 0x10000000, 0x100000
@@ -88,82 +88,6 @@ class Vip:
         return self.accelerator.operations()
 
 
-@dataclass
-class TpJob:
-    """A TP descriptor by names; a plain copy of a w x h x z block unless changed."""
-
-    width: int = 8
-    height: int = 4
-    planes: int = 1
-    stride: int | None = None
-    slice: int | None = None
-    window: tuple[int, int, int, int] | None = None  # x start, y start, x end, y end
-    process: tuple[int, int] = (0, 0)
-    taps: tuple[int, int] = (1, 1)
-    tile: tuple[int, int] | None = None
-    step: tuple[int, int] | None = None
-    source: int = SOURCE
-    target: int = TARGET
-    table: int | None = None
-    sign_support: bool = False
-    increments: tuple[int, ...] = (0, 1, 0, 0, 0, 0, 0)
-    counts: tuple[int, ...] = (1, 0, 1, 1, 1, 1)
-    resets: tuple[bool, bool, bool] = (False, False, False)
-    replicate: bool = False
-    in_ring: tuple[int, int] = (0, 0x3FFFFFF)
-    out_ring: tuple[int, int] = (0, 0x3FFFFFF)
-    in_zero: int = 0
-    out_zero: int = 0
-    multiplier: int = 0
-    shift: int = 0
-    patches: dict[tuple[int, int, int], int] = field(default_factory=dict)
-
-    def words(self) -> list[int]:
-        """The 32 words."""
-        w = [0] * 32
-
-        def put(word: int, low: int, count: int, value: int) -> None:
-            mask = (1 << count) - 1
-            w[word] = w[word] & ~(mask << low) | (value & mask) << low
-
-        stride = self.width if self.stride is None else self.stride
-        x0, y0, x1, y1 = self.window or (0, 0, self.width - 1, self.height - 1)
-        tile = self.tile or (x1 - x0 + 1, y1 - y0 + 1)
-        step = self.step or tile
-        put(0, 0, 16, self.width)
-        put(1, 0, 16, self.height)
-        put(1, 16, 16, self.planes)
-        put(2, 0, 16, stride)
-        put(3, 0, 32, stride * self.height if self.slice is None else self.slice)
-        for word, low, value in (
-            (4, 0, x0), (4, 16, y0), (5, 0, x1), (5, 16, y1),
-            (8, 0, tile[0]), (8, 16, tile[1]), (9, 0, step[0]), (9, 16, step[1]),
-        ):  # fmt: skip
-            put(word, low, 16, value)
-        w[6] = 1 << 3 | 1 << 4 | 1 << 29
-        put(6, 6, 3, self.process[0])
-        put(6, 9, 6, self.taps[0] - 1)
-        put(6, 16, 2, self.process[1])
-        put(6, 19, 6, self.taps[1] - 1)
-        if self.table is not None:
-            w[6] |= 1 << 27 | 3 << 30
-            w[11] = self.table
-        w[10], w[13] = self.source, self.target
-        w[12] = 1 << 1 | 1 << 31 | self.sign_support << 28
-        for k, flag in enumerate(self.resets):
-            put(12, 2 + k, 1, int(flag))
-        for word, value in zip((14, 15, 17, 18, 20, 21, 23), self.increments, strict=True):
-            put(word, 0, 32, value)
-        for k, count in enumerate(self.counts):
-            put((16, 19, 22)[k // 2], 16 * (k % 2), 16, count)
-        w[24] = 10 | int(self.replicate) << 24
-        put(24, 10, 5, self.shift)
-        put(24, 26, 2, self.shift >> 5)
-        w[25], w[26] = self.in_ring
-        w[27], w[28] = self.out_ring
-        put(29, 24, 8, self.in_zero)
-        put(30, 0, 8, self.out_zero)
-        put(30, 8, 15, self.multiplier)
-        for (word, low, count), value in self.patches.items():
-            put(word, low, count, value)
-        return w
+def tp_job(**fields: object) -> TpFields:
+    """A TP descriptor from SOURCE to TARGET, otherwise that of a small copy."""
+    return TpFields(**({"source": SOURCE, "target": TARGET} | fields))  # type: ignore[arg-type]
