@@ -90,6 +90,11 @@ class ModelContender:
         """Choose the model's inner loop; False when this host cannot run it."""
         return self._accelerator.force_conv_kernels(kernels)
 
+    @property
+    def expected(self) -> Int8:
+        """The exact result."""
+        return self._layer.expected
+
     def clear(self) -> None:
         """Overwrite the output, so that a stale one cannot pass for a result."""
         start = _TARGET - _BASE

@@ -1,10 +1,11 @@
-"""Throughput of int8 convolutions: the emulated NVDLA beside other software.
+"""Throughput of int8 convolutions: the emulated NVDLA and VIP beside other software.
 
 All contenders run in this process, one after the other in every round, on one
 thread each, so that a noisy machine disturbs them alike; the median over the
-rounds counts. Before anything is timed, the model's results must equal the
-integer reference, and the others' must lie within 1 of it (they round in
-floating point).
+rounds counts. Before anything is timed, the models' results must equal an
+integer reference, and the others' must lie within 1 of NVDLA's (they round in
+floating point). The VIP computes the layer in uint8 with one multiplier for
+all kernels, since it has no other.
 
     pip install -e '.[benchmarks]'
     python benchmarks/conv_throughput.py [--json]
@@ -27,6 +28,7 @@ import numpy as np
 from conv_layers import LAYERS, Layer
 from conv_model import ModelContender
 from conv_peers import Peer, litert_peer, litert_uses_xnnpack, numpy_peer, onnxruntime_peer
+from vip_model import VipContender
 
 from fwgen.machine.emulator_build import model_library_path
 
@@ -34,7 +36,8 @@ from fwgen.machine.emulator_build import model_library_path
 # would choose itself.
 _THREADS = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 _UNSET = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
-_CONFIGS = ("nv_large", "nv_small")
+_VIP = "vip"
+_CONFIGS = ("nv_large", "nv_small", _VIP)
 _PEERS = ("litert", "onnxruntime", "numpy")
 _SECONDS_A_ROUND = 0.02
 
@@ -78,8 +81,16 @@ def _seconds(run: Callable[[], object], count: int) -> float:
     return (time.perf_counter() - start) / count
 
 
-def _check(layer: Layer, name: str, result: np.ndarray, tolerance: int) -> None:
-    difference = np.abs(result.astype(np.int16) - layer.expected).max()
+def _contender(library: Path, config: str, layer: Layer) -> ModelContender | VipContender:
+    if config == _VIP:
+        return VipContender(library, layer)
+    return ModelContender(library, config, layer)
+
+
+def _check(
+    layer: Layer, name: str, result: np.ndarray, expected: np.ndarray, tolerance: int
+) -> None:
+    difference = np.abs(result.astype(np.int16) - expected).max()
     if difference > tolerance:
         raise SystemExit(f"{layer.name}: {name} is wrong by up to {difference}")
 
@@ -87,7 +98,7 @@ def _check(layer: Layer, name: str, result: np.ndarray, tolerance: int) -> None:
 def _measure(
     layer: Layer, library: Path, configs: tuple[str, ...], rounds: int, kernels: str | None
 ) -> dict[str, object]:
-    models = {config: ModelContender(library, config, layer) for config in configs}
+    models = {config: _contender(library, config, layer) for config in configs}
     runs: dict[str, Callable[[], object]] = {}
     for config, model in models.items():
         if kernels is not None and not model.force(kernels):
@@ -95,13 +106,13 @@ def _measure(
         for _ in range(2):  # both register groups
             model.clear()
             model.run()
-            _check(layer, config, model.result(), 0)
+            _check(layer, config, model.result(), model.expected, 0)
         runs[config] = model.run
     ort, form = _best_onnxruntime(layer)
     peers = {"litert": litert_peer(layer), "onnxruntime": ort, "numpy": numpy_peer(layer)}
     for name, peer in peers.items():
         peer.run()
-        _check(layer, name, peer.result(), 1)
+        _check(layer, name, peer.result(), layer.expected, 1)
         runs[name] = peer.run
     counts = {
         name: max(1, round(_SECONDS_A_ROUND / min(_seconds(run, 1) for _ in range(5))))
@@ -112,7 +123,7 @@ def _measure(
         for name, run in runs.items():
             seconds[name].append(_seconds(run, counts[name]))
     for config, model in models.items():
-        _check(layer, config, model.result(), 0)
+        _check(layer, config, model.result(), model.expected, 0)
     rates = {name: layer.macs / statistics.median(s) / 1e9 for name, s in seconds.items()}
     return {
         "layer": layer.name,
@@ -166,7 +177,7 @@ def _blas() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=11, help="rounds that are timed, at least 7")
-    parser.add_argument("--config", choices=_CONFIGS, action="append", help="default: both")
+    parser.add_argument("--config", choices=_CONFIGS, action="append", help="default: all")
     parser.add_argument("--layer", type=int, choices=range(len(LAYERS)), action="append")
     parser.add_argument("--kernels", help="force an inner loop of the model")
     parser.add_argument("--library", type=Path, help="model library; default: built on demand")

@@ -1,5 +1,10 @@
 /*
  * coef_huffman.c - see the header.
+ *
+ * A symbol has a bit length n. Without a run-length table, its value of n bits
+ * is a magnitude whose highest bit is implied, and the lowest bit inverts it.
+ * With a table the lowest bit negates it, 7 stands for a byte of 8 bits, and 0
+ * and 8 for runs: the first two entries of the table, and the others.
  */
 #include "coef_huffman.h"
 
@@ -9,26 +14,19 @@
 #define RESERVED_AT 26u
 #define VERSION 0x10u
 
-enum value_kind {
-    VALUE_RAW,        /* the byte itself */
-    VALUE_COMPLEMENT, /* magnitude; the lowest bit inverts it */
-    VALUE_NEGATIVE,   /* magnitude; the lowest bit negates it */
-    VALUE_RUN,        /* number in the run-length table */
-};
-
 /* What a code or a suffix says. */
 struct code {
     uint8_t symbol;
     uint8_t has_bit, bit; /* lowest bit of the value */
 };
 
-static const struct code codes[8] = {
-    {0, 1, 0}, {1, 1, 0}, {0, 0, 0}, {3, 0, 0},
-    {0, 1, 1}, {1, 1, 1}, {4, 0, 0}, {2, 0, 0},
+static const struct code codes[COEF_CODES] = {
+    {0, 1, 0}, {1, 1, 0}, {0, 0, 0}, {3, 0, 0}, /* 2 has a suffix */
+    {0, 1, 1}, {1, 1, 1}, {4, 0, 0}, {2, 0, 0}, /* suffixes: */
+    {7, 0, 0}, {5, 1, 0}, {6, 0, 0}, {5, 1, 1},
 };
-static const struct code suffixes[4] = {
-    {7, 0, 0}, {5, 1, 0}, {6, 0, 0}, {5, 1, 1}};
 #define CODE_LONG 2u
+#define SUFFIXES 8u
 
 /* Where decoded bytes go. */
 struct sink {
@@ -43,34 +41,60 @@ static uint32_t word_at(const uint8_t *bytes)
            (uint32_t)bytes[3] << 24;
 }
 
-static unsigned run_bits(unsigned table_size)
+/* Bits of the value of a symbol. */
+static unsigned value_bits(unsigned length, unsigned table_size)
 {
     unsigned bits = 1;
 
+    if (table_size == 0 || (length != 7u && length != 8u)) {
+        return length != 0 ? length : 1u;
+    }
+    if (length == 7u) {
+        return 8;
+    }
     while (1u << bits < table_size - 2u) {
         bits++;
     }
     return bits;
 }
 
-static struct coef_symbol symbol_of(unsigned length, unsigned table_size)
+/* What a value of that symbol stands for. */
+static uint16_t meaning(const uint8_t *header, unsigned length, unsigned value)
 {
-    struct coef_symbol symbol = {VALUE_COMPLEMENT, (uint8_t)length, 0};
+    unsigned table_size = header[1];
+    unsigned byte = value >> 1 | (length != 0 ? 1u << (length - 1u) : 0u);
 
-    if (table_size != 0 && length == 0) {
-        symbol = (struct coef_symbol){VALUE_RUN, 1, 0};
-    } else if (table_size != 0 && length == 8u) {
-        symbol =
-            (struct coef_symbol){VALUE_RUN, (uint8_t)run_bits(table_size), 2};
-    } else if (table_size != 0 && length == 7u) {
-        symbol = (struct coef_symbol){VALUE_RAW, 8, 0};
-    } else if (length == 0) {
-        symbol.bits = 1;
-    } else {
-        symbol.kind = table_size != 0 ? VALUE_NEGATIVE : VALUE_COMPLEMENT;
-        symbol.implicit = (uint8_t)(1u << (length - 1u));
+    if (table_size != 0 && (length == 0 || length == 8u)) {
+        unsigned index = length == 0 ? value : value + 2u;
+
+        return (uint16_t)(index < table_size
+                              ? COEF_RUN + header[TABLE_AT + index] + 1u
+                              : COEF_INVALID);
     }
-    return symbol;
+    if (table_size != 0 && length == 7u) {
+        return (uint16_t)value;
+    }
+    if ((value & 1u) != 0) {
+        byte = table_size != 0 ? 0u - byte : ~byte;
+    }
+    return (uint16_t)(byte & 0xffu);
+}
+
+static void fill_tables(const uint8_t *header, const uint8_t *lengths,
+                        struct coef_coder *coder)
+{
+    for (unsigned c = 0; c < COEF_CODES; c++) {
+        unsigned length = lengths[codes[c].symbol];
+        unsigned bits = value_bits(length, header[1]) - codes[c].has_bit;
+
+        coder->bits[c] = (uint8_t)bits;
+        for (unsigned raw = 0; raw < 1u << bits; raw++) {
+            unsigned value =
+                codes[c].has_bit != 0 ? raw << 1 | codes[c].bit : raw;
+
+            coder->values[c][raw] = meaning(header, length, value);
+        }
+    }
 }
 
 bool coef_coder_read(const struct vip_memory *memory, const uint8_t *header,
@@ -78,6 +102,7 @@ bool coef_coder_read(const struct vip_memory *memory, const uint8_t *header,
 {
     unsigned table_size = header[1];
     uint32_t map = word_at(header + SYMBOLS_AT);
+    uint8_t lengths[8];
     unsigned seen = 0;
 
     if (header[0] != VERSION) {
@@ -98,8 +123,6 @@ bool coef_coder_read(const struct vip_memory *memory, const uint8_t *header,
     }
     coder->average =
         (uint16_t)(header[AVERAGE_AT] | (unsigned)header[AVERAGE_AT + 1u] << 8);
-    memcpy(coder->runs, header + TABLE_AT, COEF_TABLE_SIZE);
-    coder->run_count = table_size;
     for (unsigned s = 0; s < 8u; s++) {
         unsigned length = map >> 4u * s & 15u;
 
@@ -110,53 +133,43 @@ bool coef_coder_read(const struct vip_memory *memory, const uint8_t *header,
                                  (unsigned)map, s, length);
         }
         seen |= 1u << length;
-        coder->symbols[s] = symbol_of(length, table_size);
+        lengths[s] = (uint8_t)length;
     }
+    fill_tables(header, lengths, coder);
     return true;
 }
 
-static void emit_run(struct sink *sink, uint64_t run)
+/* Anything but a byte that is still wanted. */
+static void emit_other(unsigned token, struct sink *sink)
 {
-    if (run > sink->wanted - sink->filled) {
+    uint64_t run = token - COEF_RUN;
+
+    if (token == COEF_INVALID) {
+        sink->error = "a run length outside its table";
+    } else if (sink->filled == sink->wanted) {
+        /* A symbol that fills up the last pair is one zero. */
+        if (token != 0 && token != COEF_RUN + 1u) {
+            sink->error = "a weight behind the last one";
+        }
+    } else if (run > sink->wanted - sink->filled) {
         sink->error = "a run passes the last weight";
-        return;
+    } else {
+        memset(sink->out + sink->filled, 0, (size_t)run);
+        sink->filled += run;
     }
-    memset(sink->out + sink->filled, 0, (size_t)run);
-    sink->filled += run;
 }
 
-/* The value of one symbol; bits are the ones that come next. */
-static inline unsigned emit(const struct coef_coder *coder, struct code code,
+/* One symbol, whose value is in the lowest of `bits`; how many it has. */
+static inline unsigned emit(const struct coef_coder *coder, unsigned code,
                             uint64_t bits, struct sink *sink)
 {
-    const struct coef_symbol *symbol = &coder->symbols[code.symbol];
-    unsigned count = symbol->bits - code.has_bit;
-    uint32_t raw = (uint32_t)bits & ((1u << count) - 1u);
-    uint32_t value = code.has_bit != 0 ? raw << 1 | code.bit : raw;
-    uint32_t byte = value;
+    unsigned count = coder->bits[code];
+    unsigned token = coder->values[code][bits & ((1u << count) - 1u)];
 
-    if (symbol->kind == VALUE_RUN) {
-        value += symbol->implicit;
-        if (value >= coder->run_count) {
-            sink->error = "a run length outside its table";
-        } else if (sink->filled == sink->wanted && coder->runs[value] != 0) {
-            sink->error = "a run behind the last weight";
-        } else if (sink->filled < sink->wanted) {
-            emit_run(sink, coder->runs[value] + 1u);
-        }
-        return count;
-    }
-    if (symbol->kind != VALUE_RAW) {
-        byte = value >> 1 | symbol->implicit;
-        if ((value & 1u) != 0) {
-            byte = symbol->kind == VALUE_NEGATIVE ? 0u - byte : ~byte;
-        }
-    }
-    if (sink->filled < sink->wanted) {
-        sink->out[sink->filled++] = (uint8_t)byte;
-    } else if ((byte & 0xffu) != 0) {
-        /* A symbol that fills up the last pair is one zero. */
-        sink->error = "a weight behind the last one";
+    if (token < COEF_RUN && sink->filled < sink->wanted) {
+        sink->out[sink->filled++] = (uint8_t)token;
+    } else {
+        emit_other(token, sink);
     }
     return count;
 }
@@ -166,38 +179,32 @@ const char *coef_stream(const struct coef_coder *coder, struct coef_bits *bits,
                         uint8_t *out, uint64_t wanted)
 {
     struct sink sink = {out, 0, wanted, NULL};
-    uint8_t code_a = 0; /* of the pair before */
-    uint8_t code_b = 0;
-    struct code a = {0, 0, 0}; /* of the pair before that one */
-    struct code b = {0, 0, 0};
+    unsigned new_a = 0; /* codes of the pair before this step's */
+    unsigned new_b = 0;
+    unsigned old_a = 0; /* of the pair before that, suffixes known */
+    unsigned old_b = 0;
 
     for (unsigned step = 0; sink.filled < sink.wanted;) {
         uint64_t next = coef_peek(bits);
         unsigned taken = 6;
-        struct code last_a = a;
-        struct code last_b = b;
-        uint8_t new_a = next & 7u;
-        uint8_t new_b = next >> 3 & 7u;
+        unsigned now_a = old_a;
+        unsigned now_b = old_b;
 
         if (step >= 1u) {
-            a = codes[code_a];
-            b = codes[code_b];
-            if (code_a == CODE_LONG) {
-                a = suffixes[next >> taken & 3u];
-                taken += 2u;
-            }
-            if (code_b == CODE_LONG) {
-                b = suffixes[next >> taken & 3u];
-                taken += 2u;
-            }
+            unsigned is_long = new_a == CODE_LONG;
+
+            /* Without branches: nobody can guess these. */
+            old_a = is_long ? SUFFIXES + (unsigned)(next >> taken & 3u) : new_a;
+            taken += 2u * is_long;
+            is_long = new_b == CODE_LONG;
+            old_b = is_long ? SUFFIXES + (unsigned)(next >> taken & 3u) : new_b;
+            taken += 2u * is_long;
         }
-        code_a = new_a;
-        code_b = new_b;
+        new_a = next & 7u;
+        new_b = next >> 3 & 7u;
         if (step >= 2u) {
-            taken += emit(coder, last_a, next >> taken, &sink);
-            if (sink.error == NULL) {
-                taken += emit(coder, last_b, next >> taken, &sink);
-            }
+            taken += emit(coder, now_a, next >> taken, &sink);
+            taken += emit(coder, now_b, next >> taken, &sink);
         } else {
             step++;
         }

@@ -22,20 +22,19 @@
  * pair, and two pairs end the stream. */
 #define COEF_STREAM_BITS(bytes) (((bytes) + 5u) * COEF_TOKEN_BITS)
 
-#define COEF_TABLE_SIZE 18u
+/* Codes 0 to 7, then the suffixes 0 to 3 of the code 2. */
+#define COEF_CODES 12u
 
-struct coef_symbol {
-    uint8_t kind;
-    uint8_t bits;     /* of the value */
-    uint8_t implicit; /* of a run: added to the value; else bit above it */
-};
-
+/* Tables by code, and what each value behind it stands for: a byte, or
+ * COEF_RUN and the number of zeros, or COEF_INVALID. */
 struct coef_coder {
-    struct coef_symbol symbols[8];
-    uint8_t runs[COEF_TABLE_SIZE];
-    unsigned run_count;
+    uint8_t bits[COEF_CODES]; /* of the value */
+    uint16_t values[COEF_CODES][256];
     uint16_t average; /* FC on the TP engine: what weights are counted from */
 };
+
+#define COEF_RUN 0x1000u
+#define COEF_INVALID 0x2000u
 
 /* False, and an error, when the header has a coding that is not known. */
 bool coef_coder_read(const struct vip_memory *memory, const uint8_t *header,

@@ -185,7 +185,7 @@ bool coef_v8_decode(const struct coef_job *job, const uint8_t *blob,
                     struct coef_kernels *kernels)
 {
     const uint8_t *at = blob + coef_v8_header(job->cores);
-    struct coef_coder coder = {.run_count = 0};
+    struct coef_coder coder;
 
     if (!coef_coder_read(job->memory, blob, &coder)) {
         return false;
