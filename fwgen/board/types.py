@@ -45,6 +45,7 @@ Fpu = Literal["none", "fpv4-sp-d16", "fpv5-sp-d16", "fpv5-d16", "neon-vfpv4", "n
 Controller = Literal["nvic", "gicv2", "gicv3"]
 UartDriver = Literal["cmsdk_uart", "dw_apb_uart", "pl011", "imx_uart", "meson_uart"]
 MemoryUse = Literal["code", "constants", "data", "tensors", "dma", "nvmem"]
+Psci = Literal["none", "hvc", "smc"]
 Idle = Literal["spin", "wfi", "wfe"]
 OverlayKind = Literal[
     "ram",
@@ -102,19 +103,17 @@ class Cpu:
     timer_hz: Annotated[
         Frequency | None,
         Meta(
-            description="Arm generic timer frequency (Cortex-A). The firmware reads it from "
-            "CNTFRQ, which may say otherwise in the emulator."
+            description="Frequency of the Arm generic timer (Cortex-A), used only where firmware "
+            "has left CNTFRQ zero."
         ),
     ] = None
-    timer_irq: Annotated[
-        int,
+    psci: Annotated[
+        Psci,
         Meta(
-            ge=16,
-            le=31,
-            description="Interrupt (INTID of the PPI, 16 to 31) of the generic timer that gives "
-            "the tick; 30 is the non-secure physical timer.",
+            description="How a Cortex-A calls its firmware to switch off or reset (PSCI): `hvc`, "
+            "`smc`, or `none`."
         ),
-    ] = 30
+    ] = "none"
 
     @property
     def syscall_priority(self) -> int:
@@ -125,8 +124,12 @@ class Cpu:
 
     @property
     def lowest_priority(self) -> int:
-        """The least urgent priority, unshifted; the kernel's own interrupts use it."""
-        return (1 << self.prio_bits) - 1
+        """The least urgent priority, unshifted; the kernel's own interrupts use it.
+
+        On a GIC the last priority never interrupts: its mask must be larger.
+        """
+        last = (1 << self.prio_bits) - 1
+        return last if self.irq_controller == "nvic" else last - 1
 
 
 @dataclass(frozen=True, slots=True)

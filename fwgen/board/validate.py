@@ -28,7 +28,7 @@ _FPUS = {
     "cortex-m33": ("none", "fpv5-sp-d16"),
     "cortex-m55": ("none", "fpv5-d16"),
     "cortex-m85": ("none", "fpv5-d16"),
-    "cortex-a7": ("none", "neon-vfpv4"),
+    "cortex-a7": ("neon-vfpv4",),
 }
 
 
@@ -74,7 +74,7 @@ class _Rules(Rules):
                 f"{cpu.external_irqs} interrupt lines are more than a {cpu.core} can have",
                 f"at most {limit}",
             )
-        fpus = _FPUS.get(cpu.core, ("none", "neon-vfpv4", "neon-fp-armv8"))
+        fpus = _FPUS.get(cpu.core, ("neon-fp-armv8",))
         if cpu.fpu not in fpus:
             self.fail(("cpu", "fpu"), f"a {cpu.core} has no {cpu.fpu}", " or ".join(fpus))
         top = cpu.max_syscall_priority
@@ -137,10 +137,19 @@ class _Rules(Rules):
                 f"the vector table at {vectors:#x} lies in no memory for code",
                 ", ".join(f"{m.base:#x} to {m.end - 1:#x}" for m in board.regions("code")),
             )
-        if board.cpu.irq_controller == "nvic":
+        if board.cpu.irq_controller != "nvic":
+            self.pages()
+        else:
             # VTOR: aligned to the table's size rounded up to a power of two.
             size = 4 * (16 + board.cpu.external_irqs)
             self.aligned(("cpu", "vector_table"), vectors, max(128, 1 << (size - 1).bit_length()))
+
+    def pages(self) -> None:
+        """What the translation tables and VBAR of a Cortex-A can express."""
+        self.aligned(("cpu", "vector_table"), self.board.vector_table, LINE)
+        for index, memory in enumerate(self.board.memories):
+            self.aligned(("memory", index, "base"), memory.base, PAGE)
+            self.aligned(("memory", index, "size"), memory.size, PAGE)
 
     def load(self, path: Path, name: str, load: str) -> None:
         names = [memory.name for memory in self.board.memories]
@@ -367,4 +376,11 @@ class _Rules(Rules):
                 ("flash", "load_address"),
                 f"{address:#x} lies in no memory of the board",
                 ", ".join(f"{m.base:#x} to {m.end - 1:#x}" for m in self.board.memories),
+            )
+        if self.board.cpu.irq_controller != "nvic" and address != self.board.vector_table:
+            self.fail(
+                ("flash", "load_address"),
+                f"the image starts at {self.board.vector_table:#x} and would be loaded to "
+                f"{address:#x}",
+                "the address of cpu.vector_table",
             )

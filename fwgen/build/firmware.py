@@ -32,7 +32,7 @@ def plan_options(options: BuildOptions) -> PlanOptions:
     """What the planner must know of a build's options."""
     from fwgen.plan.planner import LINE, PlanOptions
 
-    stacks = 4 * options.stack_words + options.main_stack_bytes
+    stacks = 4 * options.stack_words + options.main_stack("cortex_m")
     if options.link:
         stacks += 4 * options.link_stack_words
     return PlanOptions(

@@ -57,12 +57,15 @@ class Kernel:
         """Directory of port.c and portmacro.h."""
         return self.root / PORT
 
-    def files(self) -> dict[str, Path]:
-        """Path in a generated project (below kernel/) -> file of the tree."""
+    def files(self, *, with_port: bool = True) -> dict[str, Path]:
+        """Path in a generated project (below kernel/) -> file of the tree.
+
+        `with_port`: the Cortex-M port too.
+        """
         found = {name: self.root / name for name in KERNEL_SOURCES}
         for header in sorted((self.root / "include").glob("*.h")):
             found[f"include/{header.name}"] = header
-        for name in ("port.c", "portmacro.h"):
+        for name in ("port.c", "portmacro.h") if with_port else ():
             found[f"port/{name}"] = self.port / name
         for directory in (self.root, self.root.parent):
             for licence in sorted(directory.glob("LICEN[SC]E*")):

@@ -10,6 +10,8 @@ from fwgen.build.application import Application
 
 DEFAULT_TASK_PRIORITY = 5
 DEFAULT_STACK_WORDS = 2048
+MAIN_STACK_BYTES = {"cortex_m": 2048, "cortex_a": 8192}
+"""By architecture. On Cortex-A each interrupt keeps room for the registers of the FPU."""
 
 
 class BuildKind(StrEnum):
@@ -33,7 +35,8 @@ class BuildOptions:
             max_priorities - 1 (NVDLA_TASK_PRIORITY).
         stack_words: stack of the accelerator task in 32-bit words (NVDLA_STACK_SIZE).
         link_stack_words: stack of the serial link's task in words.
-        main_stack_bytes: stack of start-up code and interrupts in bytes.
+        main_stack_bytes: stack of start-up code and interrupts in bytes; None: as the
+            architecture needs (MAIN_STACK_BYTES).
         max_priorities: configMAX_PRIORITIES.
         tick_hz: configTICK_RATE_HZ.
         irq: interrupt number of the first accelerator instead of the profile's.
@@ -70,7 +73,7 @@ class BuildOptions:
     task_priority: int = DEFAULT_TASK_PRIORITY
     stack_words: int = DEFAULT_STACK_WORDS
     link_stack_words: int = 512
-    main_stack_bytes: int = 2048
+    main_stack_bytes: int | None = None
     max_priorities: int = 8
     tick_hz: int = 1000
     irq: int | None = None
@@ -96,6 +99,10 @@ class BuildOptions:
     anti_rollback: bool = False
     app: Application | None = None
     jobs: int = 0
+
+    def main_stack(self, architecture: str) -> int:
+        """Bytes of the main stack, defaults applied."""
+        return self.main_stack_bytes or MAIN_STACK_BYTES[architecture]
 
     @property
     def with_shell(self) -> bool:

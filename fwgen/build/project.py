@@ -19,7 +19,14 @@ from fwgen.build.options import BuildOptions
 from fwgen.build.result import BuildResult
 from fwgen.build.scons import HEAP_SYMBOLS, heap_error, run_scons
 from fwgen.build.size import SizeReport, function_owners, read_pieces, size_report
-from fwgen.build.stack import StackReport, read_frames, read_functions, stack_report
+from fwgen.build.stack import (
+    FRAMES,
+    StackReport,
+    object_words,
+    read_frames,
+    read_functions,
+    stack_report,
+)
 from fwgen.build.stamp import remove_stamp, request_hash, up_to_date, write_stamp
 from fwgen.build.toolchain import Toolchain, check_core, find_toolchain, newlib_version
 from fwgen.codegen.context import ModelPlan, ProjectContext, project_context
@@ -31,6 +38,10 @@ from fwgen.resources import resource_dir
 
 TASK_ENTRIES = ("engine_task", "link_task", "start_task", "prvIdleTask")
 """Functions that the runtime's tasks start with."""
+
+A_HANDLERS = ("Reset_Handler", "fwgen_timer_interrupt")
+A_HANDLER_TABLE = "fwgen_irq_handlers"
+"""On Cortex-A: functions and the table that the port calls handlers from."""
 
 KNOWN_SECTIONS = frozenset(
     (".vectors", ".text", ".rodata", ".ARM.exidx", ".stack", ".data", ".bss", ".noinit")
@@ -109,7 +120,7 @@ def project_files(
     runtime = resource_dir("rtos")
     for name in context.runtime_files:
         files[f"rtos/{name}"] = (runtime / name).read_bytes()
-    for name, path in kernel.files().items():
+    for name, path in kernel.files(with_port=not context.kernel_config.is_cortex_a).items():
         files[f"kernel/{name}"] = path.read_bytes()
     if app is not None:
         files |= app.contents()
@@ -192,8 +203,15 @@ def _write_reports(
                 expected="names of functions that its tasks start with",
             )
     entries = (*TASK_ENTRIES, *own_tasks)
-    stacks = stack_report(functions, image, entries, _vectors(image), function_owners(pieces))
-    _check_stacks(stacks, options)
+    stacks = stack_report(
+        functions,
+        image,
+        entries,
+        _handlers(image, context),
+        function_owners(pieces),
+        FRAMES[context.architecture],
+    )
+    _check_stacks(stacks, options, options.main_stack(context.architecture))
     produced = write_images(
         directory,
         image.sections,
@@ -216,8 +234,11 @@ def _write_reports(
     return [*produced, *reports, names.BUILD_INFO]
 
 
-def _vectors(image: Image) -> list[int]:
-    """Handlers in the vector table, Reset_Handler first."""
+def _handlers(image: Image, context: ProjectContext) -> list[int]:
+    """Reset_Handler, then the handlers of exceptions and interrupts."""
+    if context.kernel_config.is_cortex_a:
+        found = [image.symbols[name].address for name in A_HANDLERS if name in image.symbols]
+        return found + object_words(image, A_HANDLER_TABLE)
     for section in image.sections:
         if section.name == ".vectors":
             words = [word for (word,) in struct.iter_unpack("<I", section.data)]
@@ -225,7 +246,7 @@ def _vectors(image: Image) -> list[int]:
     return []
 
 
-def _check_stacks(stacks: StackReport, options: BuildOptions) -> None:
+def _check_stacks(stacks: StackReport, options: BuildOptions, main_stack: int) -> None:
     limits = {
         "engine_task": ("stack_words", options.stack_words * 4),
         "link_task": ("link_stack_words", options.link_stack_words * 4),
@@ -239,9 +260,9 @@ def _check_stacks(stacks: StackReport, options: BuildOptions) -> None:
                     where=" -> ".join(task.path),
                     expected=f"at least {task.bytes} bytes",
                 )
-    if stacks.main > options.main_stack_bytes:
+    if stacks.main > main_stack:
         raise TaskError(
-            f"the main stack is too small: main_stack_bytes is {options.main_stack_bytes}",
+            f"the main stack is too small: main_stack_bytes is {main_stack}",
             where="start-up and nested interrupts",
             expected=f"at least {stacks.main} bytes",
         )

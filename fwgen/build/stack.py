@@ -19,11 +19,28 @@ from pathlib import Path
 from fwgen.build.elf import Image, Symbol
 from fwgen.errors import TaskError
 
-EXCEPTION_FRAME = 32
-"""Bytes that an exception stacks on Armv7-M and Armv8-M without floating point."""
 
-CONTEXT_FRAME = 32
-"""Registers r4 to r11, which the kernel's port stores on a task's stack."""
+@dataclass(frozen=True, slots=True)
+class ExceptionFrames:
+    """Bytes of stack that exceptions take, by who is interrupted.
+
+    Attributes:
+        task: on a task's stack, for an exception and a task switch.
+        handler: on the main stack, for each handler, besides the handler's own.
+    """
+
+    task: int
+    handler: int
+
+
+FRAMES = {
+    # An exception stacks eight words without floating point, the kernel's port r4 to r11.
+    "cortex_m": ExceptionFrames(task=64, handler=32),
+    # Of rtos/ports/cortex_a/context.S: 8 words, FPEXC, r4 to r11, FPSCR and d0 to d31; the
+    # same 8 words, alignment, r4 to r6, lr, struct fwgen_fpu_record and the dispatcher.
+    "cortex_a": ExceptionFrames(task=4 * (8 + 1 + 8 + 1 + 64), handler=32 + 16 + 16 + 264 + 64),
+}
+"""By architecture."""
 
 _UART_DRIVERS = (r"fwgen_uart_[a-z0-9]+",)
 
@@ -36,6 +53,7 @@ INDIRECT_CALLS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"nvmem/nvmem\.o:\w*read\w*", (r"fwgen_nvmem_[a-z]+@1",)),
     (r"nvmem/(nvmem|slots)\.o:.*", (r"fwgen_nvmem_[a-z]+",)),
     (r"exec/executor\.o:.*", ("fwgen_kernels",)),
+    (r"ports/cortex_a/port\.o:.*", ("fwgen_irq_handlers",)),
     (r"exec/.*:fwgen_accel\d_IRQHandler", (r"fwgen_\w+_driver@2",)),
     (
         r"exec/(accel|fair)\.o:(first_ready|choose_ready|fwgen_engine_(claim|next)|end_job|withdraw)",
@@ -261,6 +279,12 @@ def _targets(
     return found & functions.keys() if any_object else None
 
 
+def object_words(image: Image, name: str) -> list[int]:
+    """Contents of a constant object as words; empty if there is no such object."""
+    symbol = image.symbols.get(name)
+    return _words(image, symbol) if symbol is not None else []
+
+
 def _words(image: Image, symbol: Symbol) -> list[int]:
     """Contents of an object as words; empty for memory without contents."""
     for section in image.sections:
@@ -328,6 +352,7 @@ def stack_report(
     task_entries: Iterable[str],
     vectors: Iterable[int],
     owners: Mapping[str, str],
+    frames: ExceptionFrames = FRAMES["cortex_m"],
 ) -> StackReport:
     """Bounds of all entries.
 
@@ -338,6 +363,7 @@ def stack_report(
             left out.
         vectors: addresses in the vector table, the first being Reset_Handler.
         owners: function -> its object file.
+        frames: what exceptions take besides.
 
     Raises:
         TaskError: a function can call itself.
@@ -353,13 +379,13 @@ def stack_report(
     task_bounds = []
     for address in tasks:
         found = bound(functions, address)
-        total = found.bytes + EXCEPTION_FRAME + CONTEXT_FRAME
+        total = found.bytes + frames.task
         task_bounds.append(StackBound(found.entry, total, found.path))
     reset = bound(functions, handlers[0]).bytes if handlers else 0
     handler_bounds = []
     for address in dict.fromkeys(handlers[1:]):
         found = bound(functions, address)
-        handler_bounds.append(StackBound(found.entry, found.bytes + EXCEPTION_FRAME, found.path))
+        handler_bounds.append(StackBound(found.entry, found.bytes + frames.handler, found.path))
     # Fault handlers end the program and the rest may nest once each.
     nested = sum(b.bytes for b in handler_bounds if not _is_fault(b))
     fault = max((b.bytes for b in handler_bounds if _is_fault(b)), default=0)

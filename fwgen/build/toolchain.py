@@ -36,7 +36,20 @@ CORE_FLAGS: dict[str, tuple[str, ...]] = {
     "cortex-m33": ("-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=soft"),
     "cortex-m55": ("-mcpu=cortex-m55+nomve", "-mthumb", "-mfloat-abi=soft"),
     "cortex-m85": ("-mcpu=cortex-m85+nomve", "-mthumb", "-mfloat-abi=soft"),
+    # The port of rtos/ports/cortex_a/ saves the registers of those who use them.
+    "cortex-a7": ("-mcpu=cortex-a7", "-marm", "-mfpu=neon-vfpv4", "-mfloat-abi=hard"),
+    "cortex-a35": ("-mcpu=cortex-a35", "-marm", "-mfpu=neon-fp-armv8", "-mfloat-abi=hard"),
+    "cortex-a53": ("-mcpu=cortex-a53", "-marm", "-mfpu=neon-fp-armv8", "-mfloat-abi=hard"),
+    "cortex-a55": ("-mcpu=cortex-a55", "-marm", "-mfpu=neon-fp-armv8", "-mfloat-abi=hard"),
+    "cortex-a73": ("-mcpu=cortex-a73", "-marm", "-mfpu=neon-fp-armv8", "-mfloat-abi=hard"),
 }
+
+INTEGER_FLAGS: dict[str, tuple[str, ...]] = {
+    "cortex_m": (),
+    # The kernel, drivers and handlers leave the FPU to those who calculate with it.
+    "cortex_a": ("-mgeneral-regs-only",),
+}
+"""By architecture: how sources without floating point are compiled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +74,11 @@ class Toolchain:
     def identity(self) -> str:
         """Changes when another compiler is installed in the same place."""
         return f"{self.prefix} {self.description}"
+
+
+def architecture(core: str) -> str:
+    """Name of the runtime's folders for a core: "cortex_m" or "cortex_a"."""
+    return "cortex_a" if core.startswith("cortex-a") else "cortex_m"
 
 
 def core_flags(core: str) -> tuple[str, ...]:

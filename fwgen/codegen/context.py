@@ -14,8 +14,10 @@ from fwgen import __version__
 from fwgen.accel.registry import family
 from fwgen.board.types import Accelerator, Board, PowerStep, Uart
 from fwgen.build.application import FOLDER, Application
+from fwgen.build.freertos import KERNEL_SOURCES
 from fwgen.build.options import BuildKind, BuildOptions
-from fwgen.build.toolchain import core_flags
+from fwgen.build.toolchain import INTEGER_FLAGS, architecture, core_flags
+from fwgen.codegen.cortex_a import MmuMap, check_cache_lines, is_cortex_a, mmu_map, port_defines
 from fwgen.codegen.linker import VECTOR_ENTRIES, LinkMap, link_map
 from fwgen.codegen.model import ModelText, c_identifier, c_string, describe_model
 from fwgen.codegen.nvmem import NvmemText, nvmem_text
@@ -46,7 +48,13 @@ LARGEST_STACK_WORDS = 0xFFFF
 
 ARMV8M_CORES = ("cortex-m33", "cortex-m55", "cortex-m85")
 
-_UART_DRIVERS = {"cmsdk_uart": ("fwgen_uart_cmsdk", "uart_cmsdk.c")}
+_UART_DRIVERS = {
+    "cmsdk_uart": ("fwgen_uart_cmsdk", "uart_cmsdk.c"),
+    "dw_apb_uart": ("fwgen_uart_dw_apb", "uart_dw_apb.c"),
+    "imx_uart": ("fwgen_uart_imx", "uart_imx.c"),
+    "meson_uart": ("fwgen_uart_meson", "uart_meson.c"),
+    "pl011": ("fwgen_uart_pl011", "uart_pl011.c"),
+}
 """Driver of the profile -> symbol and file in the runtime."""
 
 _IDLE = {"spin": "FWGEN_IDLE_SPIN", "wfe": "FWGEN_IDLE_WFE", "wfi": "FWGEN_IDLE_WFI"}
@@ -123,6 +131,7 @@ class KernelConfig:
     stack_words: int
     irq: int
     is_armv8m: bool
+    is_cortex_a: bool
     run_time_stats: bool
 
 
@@ -174,7 +183,10 @@ class ProjectContext:
     Attributes:
         build_id: 16 bytes as two rows of C text.
         core_flags: compiler flags that select the core.
-        architecture: directory below rtos/startup/.
+        integer_flags: those that sources without floating point are compiled with besides.
+        architecture: directory below rtos/startup/ and rtos/ports/.
+        kernel_sources: of the FreeRTOS kernel, paths below kernel/.
+        port_include: folder of portmacro.h.
         runtime_files: files of the runtime, relative to rtos/.
         kernels: C function of each CPU kernel number, NULL where unused.
         generated_sources, runtime_sources, assembler_sources: paths in the project.
@@ -187,7 +199,10 @@ class ProjectContext:
     is_test: bool
     core: str
     core_flags: tuple[str, ...]
+    integer_flags: tuple[str, ...]
     architecture: str
+    kernel_sources: tuple[str, ...]
+    port_include: str
     generated_sources: tuple[str, ...]
     assembler_sources: tuple[str, ...]
     runtime_sources: tuple[str, ...]
@@ -206,6 +221,7 @@ class ProjectContext:
     boot_copies: Table
     boot_clears: Table
     canaries: Table
+    mmu: MmuMap
     link: LinkMap
     nvmem: NvmemText | None
 
@@ -222,8 +238,12 @@ def project_context(
             accelerator cannot reach it.
     """
     _check_options(board, options)
+    check_cache_lines(board, [plan.layout for plan in plans])
+    folder = architecture(board.cpu.core)
     models = _models(plans, board, options)
-    link = link_map(board, [(p.program, p.layout) for p in plans], models, options.main_stack_bytes)
+    link = link_map(
+        board, [(p.program, p.layout) for p in plans], models, options.main_stack(folder)
+    )
     nvmem = nvmem_text(board, options)
     kernels = _kernels(plans, all_of_them=nvmem is not None)
     accelerators = tuple(
@@ -234,7 +254,8 @@ def project_context(
     drivers = [_uart_driver(board, uart)[1] for _, uart, _ in _uarts(board)]
     drivers += [source for name in families for source in family(name).driver_sources]
     runtime = runtime_files(
-        "cortex_m",
+        folder,
+        board.cpu.irq_controller,
         frozenset(drivers),
         frozenset(name for name in kernels.rows if name != "NULL"),
         shell=options.with_shell,
@@ -248,7 +269,10 @@ def project_context(
         is_test=options.kind is BuildKind.TEST,
         core=board.cpu.core,
         core_flags=core_flags(board.cpu.core),
-        architecture="cortex_m",
+        integer_flags=INTEGER_FLAGS[folder],
+        architecture=folder,
+        kernel_sources=KERNEL_SOURCES if is_cortex_a(board) else (*KERNEL_SOURCES, "port/port.c"),
+        port_include=f"rtos/ports/{folder}" if is_cortex_a(board) else "kernel/port",
         generated_sources=(
             *(f"src/model_{model.identifier}_program.c" for model in models),
             "src/model_tables.c",
@@ -275,6 +299,7 @@ def project_context(
         boot_copies=_boot_copies(models),
         boot_clears=_boot_clears(link),
         canaries=_canary_table(plans, options),
+        mmu=mmu_map(board),
         link=link,
         nvmem=nvmem,
     )
@@ -298,12 +323,13 @@ def _check_options(board: Board, options: BuildOptions) -> None:
     _range("task_priority", options.task_priority, 1, options.max_priorities - 1)
     for name in ("stack_words", "link_stack_words"):
         _range(name, getattr(options, name), SMALLEST_STACK_WORDS, LARGEST_STACK_WORDS)
-    _range("main_stack_bytes", options.main_stack_bytes, 512, 1 << 20)
+    main_stack = options.main_stack(architecture(board.cpu.core))
+    _range("main_stack_bytes", main_stack, 512, 1 << 20)
     _range("queue_length", options.queue_length, 1, QUEUE_LIMIT)
     _range("tick_hz", options.tick_hz, 1, 100_000)
     if options.timeout_ms is not None:
         _range("timeout_ms", options.timeout_ms, 1, (1 << 20) - 1)
-    if options.main_stack_bytes % 8:
+    if main_stack % 8:
         raise UsageError("main_stack_bytes is not a multiple of 8", where="build options")
     if not board.accelerators:
         raise UsageError("the board has no accelerator", where=board.name)
@@ -496,6 +522,7 @@ def _kernel_config(board: Board, options: BuildOptions) -> KernelConfig:
         stack_words=options.stack_words,
         irq=_irq(board.accelerators[0], 0, options),
         is_armv8m=cpu.core in ARMV8M_CORES,
+        is_cortex_a=is_cortex_a(board),
         run_time_stats=options.with_shell,
     )
 
@@ -541,6 +568,7 @@ def _defines(board: Board, plans: Sequence[ModelPlan], options: BuildOptions) ->
         Define("FWGEN_NVMEM", _flag(options.nvmem), "settings and model slots"),
         Define("FWGEN_SIGNED_UPDATE", _flag(options.update_key is not None), "packages have keys"),
         Define("FWGEN_ANTI_ROLLBACK", _flag(options.anti_rollback), "no older packages"),
+        *(Define(*define) for define in port_defines(board)),
     )
 
 

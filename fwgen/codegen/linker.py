@@ -20,6 +20,11 @@ VECTOR_ENTRIES = 16
 """System exceptions of Armv7-M and Armv8-M, before the external interrupts."""
 
 
+A_VECTOR_ENTRIES = 8
+A_VECTOR_ALIGNMENT = 32
+"""Exceptions of Cortex-A in 32-bit state, and what VBAR demands of their table."""
+
+
 @dataclass(frozen=True, slots=True)
 class LinkRegion:
     """One entry of MEMORY.
@@ -120,7 +125,8 @@ def link_map(
         FitError: nothing is left for vectors, code or variables.
     """
     arenas = _arenas(plans)
-    entries = VECTOR_ENTRIES + board.cpu.external_irqs
+    has_one_image = board.cpu.irq_controller != "nvic"
+    entries = A_VECTOR_ENTRIES if has_one_image else VECTOR_ENTRIES + board.cpu.external_irqs
     free = {
         memory.name: _free(
             memory, [(base, base + size) for r, base, size, _ in arenas if r == memory.name]
@@ -133,8 +139,15 @@ def link_map(
         regions[name] = LinkRegion(name, attributes, span.start, span.size, memory, comment)
         return name
 
-    code = _largest(free[board.code.name], board.code, "program code")
     vectors = _containing(board, free, board.vector_table, entries * 4)
+    if has_one_image:
+        # From the entry point on, so that a binary of the image starts with it.
+        code = _Interval(board.vector_table, vectors[1].end)
+        vectors = (vectors[0], code)
+        others = [span for span in free[board.code.name] if span.end != code.end]
+        free[board.code.name] = [*others, code]
+    else:
+        code = _largest(free[board.code.name], board.code, "program code")
     code_name = add(_label(board.code, "CODE"), "rx", code, board.code.name, "program code")
     vector_name = code_name
     if vectors[1] != code:
@@ -142,7 +155,8 @@ def link_map(
             _label(vectors[0], "VECTORS"), "rx", vectors[1], vectors[0].name, "vector table"
         )
     data_memory = board.data
-    data = _largest(free[data_memory.name], data_memory, "variables")
+    beside = [span for span in free[data_memory.name] if span != code or not has_one_image]
+    data = _largest(beside or [code], data_memory, "variables")
     if data_memory.name == board.code.name and data == code:
         data_name = code_name
     else:
@@ -189,10 +203,14 @@ def link_map(
         regions=tuple(sorted(regions.values(), key=lambda region: region.origin)),
         vector_region=vector_name,
         vector_address=f"0x{board.vector_table:08x}",
-        vector_mask=vector_alignment(entries) - 1,
+        vector_mask=(A_VECTOR_ALIGNMENT if has_one_image else vector_alignment(entries)) - 1,
         code_region=code_name,
         data_region=data_name,
-        data_load_region=load_name(data_memory.load) if data_memory.load else data_name,
+        data_load_region=load_name(data_memory.load)
+        if data_memory.load
+        else code_name
+        if has_one_image
+        else data_name,
         main_stack_bytes=main_stack_bytes,
         constants=tuple(constants),
         arenas=tuple(arena_sections),

@@ -24,7 +24,9 @@ def render_project(context: ProjectContext) -> dict[str, bytes]:
     files = {
         "src/FreeRTOSConfig.h": render.text("FreeRTOSConfig.h.j2", k=context.kernel_config),
         "src/fwgen_config.h": render.text("fwgen_config.h.j2"),
-        "src/vectors.c": render.text("vectors.c.j2"),
+        "src/vectors.c": render.text(
+            "handlers.c.j2" if context.kernel_config.is_cortex_a else "vectors.c.j2"
+        ),
         "src/model_tables.c": render.text("model_tables.c.j2"),
         "src/board.c": render.text("board.c.j2"),
         "memory.ld": render.text("memory.ld.j2"),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from fwgen.accel.registry import family
 from fwgen.board.types import Board
+from fwgen.codegen.cortex_a import is_cortex_a
 from fwgen.plan.layout import Layout
 from fwgen.program.commands import Cache, Command, Only
 from fwgen.program.encode import EncodedLine, encode
@@ -52,7 +53,8 @@ def encode_program(
 
 def has_cache(board: Board) -> bool:
     """Whether the firmware switches on a data cache, so that CACHE commands mean something."""
-    return board.cpu.core in CACHED_CORES and any(memory.cached for memory in board.memories)
+    can_cache = board.cpu.core in CACHED_CORES or is_cortex_a(board)
+    return can_cache and any(memory.cached for memory in board.memories)
 
 
 def _without_cache(program: Program) -> Program:

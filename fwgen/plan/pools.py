@@ -11,6 +11,9 @@ from fwgen.program.program import Buffer, Program
 
 LINE = 64  # bytes of a cache line: what the accelerator touches is padded to it
 
+RAM_IMAGE_TEXT = 512 * 1024
+"""Bytes for the program text in front of the constants, on boards that load the image to RAM."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
@@ -88,6 +91,12 @@ def up(value: int, to: int) -> int:
 
 def make_pool(memory: Memory, board: Board, options: PlanOptions) -> Pool:
     low, high = memory.base, memory.end
+    if memory is board.code and board.cpu.irq_controller != "nvic":
+        # One image, from its entry point on: text, then constants.
+        low = board.vector_table + kept(memory, RAM_IMAGE_TEXT, options.least_text)
+        if memory is board.data:
+            high -= kept(memory, options.reserve, options.least_reserve)
+        return Pool(memory, up(low, LINE), high)
     if memory is board.code:
         head = options.head
         if head is None:

@@ -59,7 +59,7 @@ class BuildTable:
     task_priority: Positive = DEFAULT_TASK_PRIORITY
     stack_words: Positive = DEFAULT_STACK_WORDS
     link_stack_words: Positive = 512
-    main_stack_bytes: Positive = 2048
+    main_stack_bytes: Positive | None = None
     max_priorities: Positive = 8
     tick_hz: Positive = 1000
     irq: Natural | None = None

@@ -183,7 +183,7 @@
 #define FWGEN_IDLE FWGEN_IDLE_SPIN
 #endif
 
-/* 1: the CPU has a data cache that is switched on (Cortex-M7, M55);
+/* 1: the CPU has a data cache that is switched on (Cortex-M7, M55, Cortex-A);
  * the start-up code then enables both caches and CACHE commands act. */
 #ifndef FWGEN_DCACHE
 #define FWGEN_DCACHE 0
@@ -194,6 +194,15 @@
  * kernel. */
 #ifndef FWGEN_CPU_FAMILY
 #define FWGEN_CPU_FAMILY 0
+#endif
+
+/* How firmware of a higher privilege is called on Cortex-A (PSCI), to switch
+ * off or reset. */
+#define FWGEN_PSCI_NONE 0
+#define FWGEN_PSCI_HVC 1
+#define FWGEN_PSCI_SMC 2
+#ifndef FWGEN_PSCI
+#define FWGEN_PSCI FWGEN_PSCI_NONE
 #endif
 
 /* What a fault does when there is no semihosting: 0 halts, 1 resets. */

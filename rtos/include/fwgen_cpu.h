@@ -3,7 +3,8 @@
  * cache maintenance, interrupts, a timer.
  *
  * Inline parts are for GCC on Arm; with FWGEN_HOST_TEST register accesses call
- * functions of the test. The rest is in rtos/startup/<architecture>/cpu.c.
+ * functions of the test. The rest is in rtos/startup/cortex_m/cpu.c and
+ * rtos/ports/cortex_a/.
  */
 #ifndef FWGEN_CPU_H
 #define FWGEN_CPU_H
@@ -105,11 +106,14 @@ void fwgen_cache_enable(void);
  * called from handlers at or below configMAX_SYSCALL_INTERRUPT_PRIORITY. */
 void fwgen_irq_enable(int32_t irq, uint32_t priority);
 void fwgen_irq_disable(int32_t irq);
+/* Makes an interrupt pending, as if its device had asked for it. */
+void fwgen_irq_pend(int32_t irq);
 
 /* True in an exception handler. */
 bool fwgen_cpu_in_interrupt(void);
 
-/* A timer that counts up from start: SysTick's cycles on Cortex-M. Valid while
+/* A timer that counts up from start: SysTick's cycles on Cortex-M, the generic
+ * timer on Cortex-A. Valid while
  * the scheduler runs; any context that can call the kernel. */
 uint64_t fwgen_timer_read(void);
 uint32_t fwgen_timer_hz(void);

@@ -7,15 +7,26 @@
  *     *** r0=0x... r1=0x... r2=0x... r3=0x... r12=0x... xpsr=0x...
  *     *** END
  *
+ * or, on Cortex-A,
+ *
+ *     *** FAULT kind=dataabort pc=0x... lr=0x... dfsr=0x... dfar=0x... ...
+ *     *** r0=0x... ... r12=0x... sp=0x...
+ *     *** cpsr=0x... mode=sys
+ *     *** END
+ *
  * Lines start with "***" and end with CR LF; a line is never longer than 160
  * characters. kind is hardfault, memmanage, busfault, usagefault, nmi,
- * interrupt (one without handler), stack, assert or canary. Every report
+ * interrupt (one without handler), stack, assert or canary; on Cortex-A
+ * dataabort (with dfsr= and dfar=), prefetchabort (ifsr=, ifar=), undefined,
+ * fiq or unexpected in the place of the first five. sp and lr are those of the
+ * mode that was interrupted, which mode= names. Every report
  * names the task (task=NAME, "-" before the scheduler). mmfar= and bfar= are
  * given when they are valid; assert adds file=NAME line=N; stack has
  * only the task.
  *
  * Then, with FWGEN_SEMIHOSTING, the emulator ends with the code below; without,
  * fwgen_board_halt() is called, or the CPU resets itself (FWGEN_FAULT_RESET).
+ * A Cortex-A whose board has PSCI switches off, or resets, by it.
  */
 #ifndef FWGEN_FAULT_H
 #define FWGEN_FAULT_H

@@ -47,6 +47,10 @@ struct fwgen_uart_driver {
 };
 
 extern const struct fwgen_uart_driver fwgen_uart_cmsdk;
+extern const struct fwgen_uart_driver fwgen_uart_dw_apb;
+extern const struct fwgen_uart_driver fwgen_uart_imx;
+extern const struct fwgen_uart_driver fwgen_uart_meson;
+extern const struct fwgen_uart_driver fwgen_uart_pl011;
 
 /* The UART of the console; generated. It carries the link too, unless
  * FWGEN_LINK_UART says that the link has one of its own. */

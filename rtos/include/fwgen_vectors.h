@@ -1,5 +1,6 @@
 /*
- * fwgen_vectors.h - for the generated vector table of Cortex-M boards.
+ * fwgen_vectors.h - for the generated vector table of Cortex-M boards, and the
+ * table of interrupt handlers of Cortex-A boards.
  *
  * src/vectors.c is to look like this; entry n of the second part is external
  * interrupt n, every free line is fwgen_default_IRQHandler or a weak alias of
@@ -29,6 +30,24 @@
 
 #include <stdint.h>
 
+#ifdef __ARM_ARCH_PROFILE
+#if __ARM_ARCH_PROFILE == 'A'
+#define FWGEN_CORTEX_A 1
+#endif
+#endif
+
+#ifdef FWGEN_CORTEX_A
+
+/*
+ * Handlers of SPIs, by their number; src/vectors.c defines the table, the
+ * port's dispatcher calls through it. The exception vectors themselves are
+ * part of the port (rtos/ports/cortex_a/start.S).
+ */
+typedef void (*fwgen_irq_handler)(void);
+extern const fwgen_irq_handler fwgen_irq_handlers[];
+
+#else
+
 union fwgen_vector {
     void (*handler)(void);
     const void *stack;
@@ -52,6 +71,8 @@ void SVC_Handler(void);
 void PendSV_Handler(void);
 void SysTick_Handler(void);
 
+#endif
+
 /* Reports kind=interrupt with the number of the exception. */
 void fwgen_default_IRQHandler(void);
 
@@ -65,6 +86,7 @@ void fwgen_accel3_IRQHandler(void);
 void fwgen_uart_rx_IRQHandler(void);
 void fwgen_console_rx_IRQHandler(void);
 
+#ifndef FWGEN_CORTEX_A
 /* The first 16 entries. */
 #define FWGEN_SYSTEM_VECTORS                                                   \
     [0] = {.stack = __stack_top}, [1] = {Reset_Handler}, [2] = {NMI_Handler},  \
@@ -75,5 +97,6 @@ void fwgen_console_rx_IRQHandler(void);
     [11] = {SVC_Handler}, [12] = {fwgen_default_IRQHandler},                   \
     [13] = {fwgen_default_IRQHandler}, [14] = {PendSV_Handler},                \
     [15] = {SysTick_Handler}
+#endif
 
 #endif

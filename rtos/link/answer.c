@@ -51,11 +51,12 @@ void fwgen_put32(struct fwgen_writer *writer, uint32_t value)
     fwgen_put16(writer, value >> 16);
 }
 
-static void put_float(struct fwgen_writer *writer, float value)
+/* By reference: no register of an FPU is needed to send one. */
+static void put_float(struct fwgen_writer *writer, const float *value)
 {
     uint32_t word;
 
-    (void)memcpy(&word, &value, sizeof(word));
+    (void)memcpy(&word, value, sizeof(word));
     fwgen_put32(writer, word);
 }
 
@@ -166,7 +167,7 @@ static enum fwgen_result answer_tensor(const struct exchange *exchange)
     for (uint32_t i = 0; i < 3u; i++) {
         fwgen_put32(out, tensor->strides[i]);
     }
-    put_float(out, tensor->scale);
+    put_float(out, &tensor->scale);
     fwgen_put32(out, (uint32_t)tensor->zero_point);
     fwgen_put8(out, tensor->dtype);
     fwgen_put8(out, tensor->layout);

@@ -72,11 +72,11 @@ def test_compiler_that_does_not_know_the_core(tmp_path: Path) -> None:
 
 
 def test_unknown_core() -> None:
-    with pytest.raises(UsageError, match="cortex-a7"):
-        core_flags("cortex-a7")
+    with pytest.raises(UsageError, match="cortex-a9"):
+        core_flags("cortex-a9")
 
 
-@pytest.mark.parametrize("core", ["cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"])
+@pytest.mark.parametrize("core", ["cortex-m3", "cortex-m7", "cortex-a7", "cortex-a53"])
 def test_installed_compiler(toolchain: Toolchain, core: str) -> None:
     assert os.path.isabs(toolchain.prefix)
     assert core in CORE_FLAGS

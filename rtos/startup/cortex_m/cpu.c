@@ -17,6 +17,7 @@
 #define SYSTICK_VALUE 0xe000e018u
 #define NVIC_ISER 0xe000e100u
 #define NVIC_ICER 0xe000e180u
+#define NVIC_ISPR 0xe000e200u
 #define NVIC_ICPR 0xe000e280u
 #define NVIC_IPR 0xe000e400u
 #define SCB_ICSR 0xe000ed04u
@@ -60,6 +61,14 @@ void fwgen_irq_disable(int32_t irq)
     fwgen_reg_write(reg(NVIC_ICER + number / 32u * 4u), 1u << (number % 32u));
     fwgen_cpu_barrier();
     __asm volatile("isb" ::: "memory");
+}
+
+void fwgen_irq_pend(int32_t irq)
+{
+    const uint32_t number = (uint32_t)irq;
+
+    fwgen_reg_write(reg(NVIC_ISPR + number / 32u * 4u), 1u << (number % 32u));
+    fwgen_cpu_barrier();
 }
 
 bool fwgen_cpu_in_interrupt(void)
