@@ -228,7 +228,11 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         elf = directory / f"firmware{len(built)}.elf"
         include = [f"-I{RTOS / 'include'}", f"-I{HERE / 'fixture'}"]
         include += ["-isystem", str(kernel.root / "include"), "-isystem", str(kernel.port)]
-        sources = [path for path in sorted(RTOS.rglob("*.c")) if "tests" not in path.parts]
+        sources = [
+            path
+            for path in sorted(RTOS.rglob("*.c"))
+            if not {"tests", "ports", "fault_cortex_a.c"} & set(path.parts)
+        ]
         groups = [
             ([*sources, HERE / "fixture/project.c"], [*STRICT, *(f"-D{d}" for d in defines)]),
             (
