@@ -98,6 +98,65 @@ def test_console_tick_and_device_interrupt(
         assert text.index("cold start") < text.index("after the watchdog")
 
 
+def build(board: Board, board_program: Callable[..., Path], **more: int) -> Path:
+    return board_program(
+        f"{board.name}-{'-'.join(more)}",
+        code=board.vector_table,
+        data=board.regions("tensors", "dma")[0].base,
+        **macros(board),
+        **more,
+    )
+
+
+def test_two_runs_agree_to_the_nanosecond(
+    board_program: Callable[..., Path], toy_module: Path
+) -> None:
+    board = load_board("rv1126-nvdla")
+    elf = build(board, board_program, ALONE=1)
+    times = []
+    for _ in range(2):
+        machine = with_toys(machine_config(board))
+        with QemuSession(elf, machine, module=toy_module, limit=20) as session:
+            assert session.wait_exit() == 0
+        times.append([operation.time_ns for operation in session.operations])
+    assert times[0] == times[1] and len(times[0]) == 1
+
+
+def test_without_counting_instructions(
+    board_program: Callable[..., Path], toy_module: Path
+) -> None:
+    board = load_board("vim3")
+    elf = build(board, board_program, ALONE=1)
+    machine = with_toys(machine_config(board, icount=False))
+    with QemuSession(elf, machine, module=toy_module, limit=20) as session:
+        assert session.wait_exit() == 0
+    assert session.guest_errors == []
+
+
+@pytest.mark.parametrize(
+    ("name", "window", "size"),
+    [
+        ("rv1126-nvdla", "console", 0x100),
+        ("rv1126-nvdla", "cru", 0x1000),
+        ("rv1126-nvdla", "pmu", 0x1000),
+        ("vim3", "console", 0x18),
+        ("imx8mp", "console", 0xBC),
+    ],
+)
+def test_random_accesses_end_nothing(
+    name: str, window: str, size: int, board_program: Callable[..., Path], toy_module: Path
+) -> None:
+    board = load_board(name)
+    assert board.qemu is not None
+    bases = {overlay.name: overlay.base for overlay in board.qemu.overlays}
+    base = board.console.base if window == "console" else bases[window]
+    assert base is not None
+    elf = build(board, board_program, FUZZ_BASE=base, FUZZ_SIZE=size)
+    with QemuSession(elf, with_toys(machine_config(board)), module=toy_module, limit=60) as session:
+        assert session.wait_exit() == 0
+    assert {error.accelerator for error in session.guest_errors} <= {window}
+
+
 def test_the_cortex_m7_of_imx8mp(bare_program: Callable[..., Path], toy_module: Path) -> None:
     board = load_board("imx8mp-m7")
     device = board.accelerators[0]
