@@ -133,7 +133,7 @@ def test_misuse_asserts_in_test_builds(play: Play, mistake: int) -> None:
         play("misuse", kind=BuildKind.TEST, defines=[f"MISUSE={mistake}"], end="app: went on")
     text = str(caught.value)
     assert "kind=assert" in text and "task=client" in text
-    assert re.search(r"file=(accel|task|fence|nvdla_api)\.c", text)
+    assert re.search(r"file=(accel|models|task|fence|nvdla_api)\.c", text)
 
 
 def test_conditions_of_the_run_time_do_not_assert(play: Play) -> None:
