@@ -145,6 +145,11 @@ def test_priorities_and_turns(play: Play) -> None:
     all_good(play("order", queue_length=16), "turns", "priorities", "mixed")
 
 
+@pytest.mark.parametrize("board", ["mps2-an385-cpu", "mps3-an547-cpu"])
+def test_the_cpu_in_the_place_of_hardware(play: Play, board: str) -> None:
+    all_good(play("on_cpu", board=board, limit=60.0), "results", "deadline", "cancelling")
+
+
 def test_two_engines(play: Play) -> None:
     text = play("dual", board="mps3-an547-dual", models=2)
     all_good(text, "interrupts", "at_once", "cascade", "handles")
