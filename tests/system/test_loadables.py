@@ -1,4 +1,6 @@
-"""Every published loadable: built, booted in QEMU on two boards, every output byte compared.
+"""Every published loadable: built, booted in QEMU on three boards, every output byte compared.
+
+Two boards have an accelerator; on the third the CPU does the work.
 
 The goldens are those of NVIDIA's own software (see the reference data); three
 inferences per boot let the register groups alternate, also for units that
@@ -25,13 +27,19 @@ BOARDS = {
     "nv_small": ["mps2-an385", "mps2-an386", "mps2-an500", "mps3-an547"],
     "nv_large": ["mps3-an547-nv-large", "mps2-an500-nv-large"],
 }
+ON_CPU = {
+    "nv_small": ["mps2-an385-cpu", "mps2-an386-cpu", "mps3-an547-cpu"],
+    "nv_large": ["mps3-an547-cpu-nv-large"],
+}
+"""Portable kernels on the Cortex-M3, those for the DSP extension on the others."""
 INFERENCES = 3
 
 
 def _cases() -> tuple[list[tuple[Path, str]], list[Path]]:
     """(facts file, board) to run, and the facts files of what must be refused.
 
-    Each case meets two boards; all boards of a configuration take turns.
+    Each case meets two boards with an accelerator and one without; all boards of a
+    configuration take turns.
     """
     run: list[tuple[Path, str]] = []
     refuse: list[Path] = []
@@ -41,8 +49,9 @@ def _cases() -> tuple[list[tuple[Path, str]], list[Path]]:
         if facts.get("expect") == "refuse":
             refuse.append(path)
             continue
-        boards = BOARDS[facts["config"]]
+        boards, on_cpu = BOARDS[facts["config"]], ON_CPU[facts["config"]]
         run += [(path, boards[next(turns[facts["config"]]) % len(boards)]) for _ in range(2)]
+        run.append((path, on_cpu[len(run) // 3 % len(on_cpu)]))
     return run, refuse
 
 
@@ -82,7 +91,9 @@ def test_outputs_are_the_hardwares_bytes(case: Path, board: str, tmp_path: Path)
     "case",
     [pytest.param(c, id=c.stem) for c in REFUSE] or [pytest.param(None, marks=NO_DATA)],
 )
-@pytest.mark.parametrize("board", [name for names in BOARDS.values() for name in names])
+@pytest.mark.parametrize(
+    "board", [name for kind in (BOARDS, ON_CPU) for names in kind.values() for name in names]
+)
 def test_what_no_board_can_run_is_refused(case: Path, board: str, tmp_path: Path) -> None:
     facts = json.loads(case.read_text())
     with pytest.raises(ModelError) as caught:
@@ -93,7 +104,7 @@ def test_what_no_board_can_run_is_refused(case: Path, board: str, tmp_path: Path
 
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(c, id=c.stem) for c, _ in RUN[::2]] or [pytest.param(None, marks=NO_DATA)],
+    [pytest.param(c, id=c.stem) for c, _ in RUN[::3]] or [pytest.param(None, marks=NO_DATA)],
 )
 def test_the_other_configuration_is_refused(case: Path, tmp_path: Path) -> None:
     facts = json.loads(case.read_text())
