@@ -56,6 +56,7 @@ struct peripheral_kind {
     const struct peripheral_option *options; /* ends with key NULL; or NULL */
     bool has_serial;
     bool needs_irq;
+    bool tells_state; /* a read of any register has no effect */
     /* The state is zeroed, with the options set. False with a sentence in
      * error when an option is impossible. */
     bool (*init)(void *state, const struct peripheral_host *host, char *error,

@@ -58,6 +58,7 @@ const struct peripheral_kind registers_kind = {
     .window = WINDOW,
     .state_size = sizeof(struct registers),
     .options = options,
+    .tells_state = true,
     .init = init,
     .reset = reset,
     .read = read_register,

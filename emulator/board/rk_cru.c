@@ -129,6 +129,7 @@ const struct peripheral_kind rk_cru_kind = {
     .window = WINDOW,
     .state_size = sizeof(struct rk_cru),
     .options = options,
+    .tells_state = true,
     .init = init,
     .reset = reset,
     .read = read_register,

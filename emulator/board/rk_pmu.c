@@ -8,10 +8,13 @@
  * Gate and request words are 16 bits with hiword-mask writes; a set gate bit
  * switches a domain off, a set request bit asks for its bus to be idle. Request
  * word n answers in bits 16n to 16n+15 of `idle` and `ack`, which are 32 bits
- * wide. The answers come at once. Domains are on and busy after reset.
+ * wide. The answers come at once. After reset the domains of option "off" are
+ * off and the buses of option "parked" are idle (bits of the gate word and of
+ * the idle word), all others are on and busy.
  *
- * All other registers keep what is written. Nothing is behind the domains:
- * what lies in one works whether it is on or not.
+ * All other registers keep what is written. What lies in a domain does not
+ * change with it; the device module refuses accesses to an accelerator whose
+ * domain is off.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -28,6 +31,8 @@ struct rk_pmu {
     uint64_t request;
     uint64_t idle;
     uint64_t ack;
+    uint64_t off;
+    uint64_t parked;
     const struct peripheral_host *host;
     uint32_t words[WINDOW / 4];
 };
@@ -38,6 +43,8 @@ static const struct peripheral_option options[] = {
     {"request", offsetof(struct rk_pmu, request)},
     {"idle", offsetof(struct rk_pmu, idle)},
     {"ack", offsetof(struct rk_pmu, ack)},
+    {"off", offsetof(struct rk_pmu, off)},
+    {"parked", offsetof(struct rk_pmu, parked)},
     {NULL, 0},
 };
 
@@ -69,6 +76,9 @@ static void reset(void *state, enum reset_cause cause)
     for (size_t i = 0; i < WINDOW / 4; i++) {
         pmu->words[i] = 0;
     }
+    pmu->words[pmu->gate / 4] = pmu->off & 0xffffu;
+    pmu->words[pmu->request / 4] = pmu->parked & 0xffffu;
+    pmu->words[pmu->request / 4 + 1] = pmu->parked >> 16 & 0xffffu;
 }
 
 static uint32_t read_register(void *state, uint32_t offset)
@@ -106,6 +116,7 @@ const struct peripheral_kind rk_pmu_kind = {
     .window = WINDOW,
     .state_size = sizeof(struct rk_pmu),
     .options = options,
+    .tells_state = true,
     .init = init,
     .reset = reset,
     .read = read_register,

@@ -16,6 +16,9 @@
  * Registers are 32 bits wide; any other access is a guest error that reads as
  * zero and writes nothing.
  *
+ * Power. needs=ADDRESS:MASK:VALUE names a word of a power or clock controller
+ * that must read so, or registers cannot be accessed.
+ *
  * Reset. Accelerators as NVDLA have no reset of their own; the SoC's clock and
  * reset controller has one. reset=ADDRESS puts one word of such a controller on
  * the bus: writing anything but 0 to it resets this device.
@@ -33,6 +36,7 @@
 #include "dma.h"
 #include "interrupt.h"
 #include "options.h"
+#include "peripheral_device.h"
 #include "placement.h"
 #include "qemu_api.h"
 #include "record.h"
@@ -41,8 +45,16 @@
 #define NS_PER_SECOND UINT64_C(1000000000)
 #define DEFAULT_CLOCK_HZ UINT64_C(100000000)
 #define MAX_FAULTS 16u
+#define MAX_NEEDS 16u
 #define RESET_BYTES 4u
 #define RESET_NAME "SOC.RESET"
+
+/* A word that must be so before registers can be accessed. */
+struct need {
+    uint64_t address;
+    uint64_t mask;
+    uint64_t value;
+};
 
 struct accel_device {
     /* Options. */
@@ -52,6 +64,8 @@ struct accel_device {
     char *intc;
     char *faults[MAX_FAULTS];
     unsigned fault_count;
+    struct need needs[MAX_NEEDS];
+    unsigned need_count;
     uint64_t base;
     uint64_t size;
     uint64_t irq_number;
@@ -236,13 +250,38 @@ static bool access_is_valid(struct accel_device *device, const char *verb,
     return false;
 }
 
+static bool is_powered(struct accel_device *device, const char *verb,
+                       uint64_t addr)
+{
+    for (unsigned i = 0; i < device->need_count; i++) {
+        const struct need *need = &device->needs[i];
+        char text[200];
+        uint32_t value = 0;
+
+        if (peripheral_state(need->address, &value) &&
+            (value & need->mask) == need->value) {
+            continue;
+        }
+        snprintf(text, sizeof(text),
+                 "%s at offset 0x%" PRIx64
+                 ": the accelerator is not switched on, 0x%08" PRIx64
+                 " is 0x%08" PRIx32 " and not 0x%08" PRIx64
+                 " in bits 0x%08" PRIx64,
+                 verb, addr, need->address, value, need->value, need->mask);
+        record_guest_error(&device->record, now_ns(), text);
+        return false;
+    }
+    return true;
+}
+
 static uint64_t mmio_read(void *opaque, uint64_t addr, unsigned size)
 {
     struct accel_device *device = opaque;
     uint32_t offset = (uint32_t)addr;
     uint32_t value;
 
-    if (!access_is_valid(device, "read", addr, size)) {
+    if (!access_is_valid(device, "read", addr, size) ||
+        !is_powered(device, "read", addr)) {
         return 0;
     }
     catch_up(device);
@@ -259,7 +298,8 @@ static void mmio_write(void *opaque, uint64_t addr, uint64_t data,
     struct accel_device *device = opaque;
     uint32_t offset = (uint32_t)addr;
 
-    if (!access_is_valid(device, "write", addr, size)) {
+    if (!access_is_valid(device, "write", addr, size) ||
+        !is_powered(device, "write", addr)) {
         return;
     }
     catch_up(device);
@@ -373,6 +413,33 @@ static bool set_text(char **place, const char *value)
     return *place != NULL;
 }
 
+/* Adds "ADDRESS:MASK:VALUE". */
+static bool add_need(struct accel_device *device, const char *value,
+                     char *error, size_t size)
+{
+    struct need need;
+    char *stop;
+
+    if (device->need_count == MAX_NEEDS) {
+        snprintf(error, size, "more than %u needs", MAX_NEEDS);
+        return false;
+    }
+    errno = 0;
+    need.address = strtoull(value, &stop, 0);
+    if (stop != value && *stop == ':') {
+        value = stop + 1;
+        need.mask = strtoull(value, &stop, 0);
+        if (stop != value && *stop == ':' &&
+            option_number(stop + 1, &need.value) && errno == 0 &&
+            (need.value & ~need.mask) == 0) {
+            device->needs[device->need_count++] = need;
+            return true;
+        }
+    }
+    snprintf(error, size, "needs= takes ADDRESS:MASK:VALUE");
+    return false;
+}
+
 static bool accel_option(void *overlay, const char *key, const char *value,
                          char *error, size_t size)
 {
@@ -395,6 +462,9 @@ static bool accel_option(void *overlay, const char *key, const char *value,
             return false;
         }
         return set_text(&device->faults[device->fault_count++], value);
+    }
+    if (strcmp(key, "needs") == 0) {
+        return add_need(device, value, error, size);
     }
     if (strcmp(key, "dma") == 0) {
         return dma_add(&device->dma.maps[ACCEL_DRAM], value, error, size);
@@ -575,7 +645,7 @@ static void accel_exit(void *overlay)
 const struct overlay_kind accel_device_kind = {
     .key = "accel",
     .options = "config, base, size, irq, intc, clock, name, dma, sram, reset, "
-               "trace, events and fault",
+               "needs, trace, events and fault",
     .begin = accel_begin,
     .option = accel_option,
     .finish = accel_finish,

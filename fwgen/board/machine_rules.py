@@ -23,7 +23,7 @@ OVERLAY_KEYS: dict[OverlayKind, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "meson_uart": (("base", "irq"), ("serial",)),
     "dw_wdt": (("base", "clock_hz"), ("irq",)),
     "rk_cru": (("base", "status"), ()),
-    "rk_pmu": (("base", "gate", "status", "request", "idle", "ack"), ()),
+    "rk_pmu": (("base", "gate", "status", "request", "idle", "ack"), ("off", "parked")),
     "registers": (("base",), ("size", "hiword")),
     "clock": (("of", "clock_hz"), ()),
 }

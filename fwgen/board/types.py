@@ -388,6 +388,12 @@ class Overlay:
     ack: Annotated[Count | None, Meta(description="Offset of the idle acknowledge; `rk_pmu`.")] = (
         None
     )
+    off: Annotated[
+        Word | None, Meta(description="Gates that are off after reset, as bits; `rk_pmu`.")
+    ] = None
+    parked: Annotated[
+        Word | None, Meta(description="Buses that are idle after reset, as bits; `rk_pmu`.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ class AcceleratorDevice:
         sram: what its second port reaches.
         reset: address of the SoC's reset register for it; None: there is none.
         faults: fault specifications for driver tests (docs/emulator.md).
+        needs: (address, mask, value) of words of a power or clock controller that must
+            read so before a register is accessed.
         controller: QOM type or path of the interrupt controller.
     """
 
@@ -41,6 +43,7 @@ class AcceleratorDevice:
     sram: tuple[Range, ...] = ()
     reset: int | None = None
     faults: tuple[str, ...] = ()
+    needs: tuple[tuple[int, int, int], ...] = ()
     controller: str = "armv7m"
     size: int | None = None
 
@@ -63,6 +66,7 @@ class AcceleratorDevice:
                 options.append((key, text))
         if self.reset is not None:
             options.append(("reset", hex(self.reset)))
+        options += [("needs", ":".join(map(hex, need))) for need in self.needs]
         options += [("fault", fault) for fault in self.faults]
         return tuple(options)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from fwgen.board.types import Accelerator, Board
 from fwgen.errors import UsageError
 from fwgen.machine.config import AcceleratorDevice, MachineConfig, Range
-from fwgen.machine.overlays import overlay_devices
+from fwgen.machine.overlays import overlay_devices, power_needs
 from fwgen.machine.ranges import merge_ranges
 
 
@@ -82,5 +82,6 @@ def _device(board: Board, accelerator: Accelerator, faults: tuple[str, ...]) -> 
         sram=sram,
         reset=accelerator.reset_register,
         faults=faults,
+        needs=power_needs(accelerator, board.qemu),
         controller=board.qemu.controller_type,
     )

@@ -6,12 +6,13 @@ regions by number: distributor 0, CPU interface 1 (GICv2), redistributors 1 (GIC
 
 from __future__ import annotations
 
-from fwgen.board.types import Board, Overlay, Qemu, Uart
+from fwgen.board.types import Accelerator, Board, Overlay, Qemu, Uart
 from fwgen.machine.config import OverlayDevice, Range
 from fwgen.machine.ranges import merge_ranges
 
 ADDRESS_SPACE = 1 << 32
-_OFFSETS = ("status", "gate", "request", "idle", "ack")
+_CONTROLLER_BYTES = 0x1000
+_NUMBERS = ("status", "gate", "request", "idle", "ack", "off", "parked")
 
 
 def overlay_devices(board: Board, qemu: Qemu) -> tuple[OverlayDevice, ...]:
@@ -30,6 +31,37 @@ def overlay_devices(board: Board, qemu: Qemu) -> tuple[OverlayDevice, ...]:
         options = (("unassigned", "bus"), ("base", "0"), ("size", hex(ADDRESS_SPACE)))
         out.append(OverlayDevice(options, reports=True))
     return tuple(out)
+
+
+def power_needs(accelerator: Accelerator, qemu: Qemu) -> tuple[tuple[int, int, int], ...]:
+    """What the power_on steps leave in the emulated controllers: (address, mask, value) each.
+
+    A wait leaves what it waits for, a write to the clock and reset unit the bits that its
+    upper half selects (hiword-mask writes).
+    """
+    found: dict[int, tuple[int, int]] = {}
+    for step in accelerator.power_on:
+        kind = _controller_at(step.register, qemu)
+        if kind is None:
+            continue
+        mask, value = found.get(step.register, (0, 0))
+        if step.mask is not None:
+            new_mask, new_value = step.mask, step.value
+        elif kind == "rk_cru" and step.write is not None:
+            new_mask = step.write >> 16
+            new_value = step.write & new_mask
+        else:
+            continue
+        found[step.register] = mask | new_mask, value & ~new_mask | new_value
+    return tuple((address, *need) for address, need in found.items())
+
+
+def _controller_at(address: int, qemu: Qemu) -> str | None:
+    for overlay in qemu.overlays:
+        if overlay.kind in ("rk_cru", "rk_pmu") and overlay.base is not None:
+            if overlay.base <= address < overlay.base + _CONTROLLER_BYTES:
+                return overlay.kind
+    return None
 
 
 def _ram(name: str, part: Range) -> OverlayDevice:
@@ -112,7 +144,7 @@ def _peripheral(overlay: Overlay, base: int, qemu: Qemu) -> OverlayDevice:
         options.append(("clock", str(overlay.clock_hz)))
     if overlay.hiword:
         options.append(("hiword", "1"))
-    for key in _OFFSETS:
+    for key in _NUMBERS:
         value = getattr(overlay, key)
         if value is not None:
             options.append((key, hex(value)))

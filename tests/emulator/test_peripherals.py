@@ -210,3 +210,11 @@ def test_pmu_domains_follow(play: Play) -> None:
         "error write a register at offset 0x108: it is read-only",
         *("= 0x00000000", "= 0x00000000"),
     ]
+
+
+def test_pmu_domains_that_start_off(play: Play) -> None:
+    options = (*KINDS["rk_pmu"], "off=1", "parked=0x40000")
+    got = play("rk_pmu", "r 0x108", "r 0xd0", "w 0x110 0x10000", "r 0x108", options=options)
+    assert got == ["= 0x00000001", "= 0x00040000", "= 0x00000000"]
+    got = play("rk_pmu", "w 0xc4 0x40000", "r 0xd0", "reset 1", "r 0xd8", options=options)
+    assert got == ["= 0x00000000", "= 0x00040000"]

@@ -54,3 +54,17 @@ def test_ranges_merge() -> None:
         Range(0x20, 0x10),
     )
     assert merge_ranges([Range(0, 0x40), Range(0x10, 8)]) == (Range(0, 0x40),)
+
+
+def test_what_must_be_switched_on_follows_from_the_power_steps() -> None:
+    """RV1126: domain on, bus not idle, the six gates of CLKGATE22 open, resets 211 to 213."""
+    (device,) = machine_config(load_board("rv1126")).accelerators
+    assert set(device.needs) == {
+        (0xFF3E0108, 1, 0),
+        (0xFF3E00D0, 1 << 18, 0),
+        (0xFF3E00D8, 1 << 18, 0),
+        (0xFF490280 + 4 * 22, sum(1 << bit for bit in (2, 3, 7, 8, 9, 10)), 0),
+        (0xFF490300 + 4 * (211 // 16), sum(1 << (n % 16) for n in (211, 212, 213)), 0),
+    }
+    assert ("needs", "0xff3e0108:0x1:0x0") in device.module_options()
+    assert machine_config(load_board("mps2-an385")).accelerators[0].needs == ()

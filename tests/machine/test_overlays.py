@@ -46,6 +46,8 @@ VIRT = ("-M", "virt,gic-version=2", "-cpu", "cortex-a7")
         ("peripheral=imx_uart,base=0,irq=1", 'the machine has no interrupt controller "armv7m"'),
         ("machine_clock=/machine/no,hz=5", 'the machine has no clock "/machine/no"'),
         ("machine_clock=/machine/no", "machine_clock /machine/no: hz= must be given"),
+        ("accel=toy,needs=1:2", "needs= takes ADDRESS:MASK:VALUE"),
+        ("accel=toy,needs=1:2:4", "needs= takes ADDRESS:MASK:VALUE"),
         ("unassigned=u,base=0", "u: base= and size= must be given"),
         ("base=4", 'option "base" stands before any "accel="'),
     ],
