@@ -34,6 +34,19 @@ class Request(IntEnum):
     FILL = 0x0A
     CRC = 0x0B
     EXIT = 0x0F
+    SLOTS = 0x10
+    UPDATE_BEGIN = 0x11
+    UPDATE_DATA = 0x12
+    UPDATE_FINISH = 0x13
+    UPDATE_ABORT = 0x14
+    CONFIRM = 0x15
+    RESET = 0x16
+    PARTITIONS = 0x18
+    PARTITION_ERASE = 0x19
+    SETTING_GET = 0x1A
+    SETTING_SET = 0x1B
+    SETTING_DELETE = 0x1C
+    SETTING_KEYS = 0x1D
 
 
 class Status(IntEnum):
@@ -50,6 +63,8 @@ class Status(IntEnum):
     DEVICE = 8
     NOT_SUPPORTED = 9
     CANARY = 10
+    REFUSED = 11
+    FLASH = 12
 
 
 STATUS_WORDS = {
@@ -63,6 +78,8 @@ STATUS_WORDS = {
     Status.DEVICE: "the accelerator reported or caused an error",
     Status.NOT_SUPPORTED: "this build of the firmware lacks the function",
     Status.CANARY: "a guard word between buffers was overwritten",
+    Status.REFUSED: "the package was refused",
+    Status.FLASH: "the non-volatile memory failed",
 }
 
 

@@ -150,7 +150,7 @@ class TaskInfo:
     least_free_words: int
 
 
-class _Reader:
+class PayloadReader:
     """Takes fields off a payload; a short one is the firmware's error."""
 
     def __init__(self, payload: bytes, request: Request) -> None:
@@ -227,7 +227,7 @@ class Link:
     def info(self) -> Info:
         """Start a session: who is there."""
         self._sequence = 0
-        r = _Reader(self._exchange(Request.INFO, b"", sequence=0), Request.INFO)
+        r = PayloadReader(self._exchange(Request.INFO, b"", sequence=0), Request.INFO)
         protocol, models, accelerators, flags, payload, _ = r.unpack("BBBBHH")
         return Info(
             protocol=protocol,
@@ -246,7 +246,7 @@ class Link:
 
     def model(self, index: int = 0) -> ModelInfo:
         """Facts of a model."""
-        r = _Reader(self._exchange(Request.MODEL, bytes((index,))), Request.MODEL)
+        r = PayloadReader(self._exchange(Request.MODEL, bytes((index,))), Request.MODEL)
         inputs, outputs, operations = r.unpack("BBH")
         return ModelInfo(
             index,
@@ -264,7 +264,7 @@ class Link:
         """Facts of a bound tensor."""
         request = bytes((model, _DIRECTIONS[direction], index))
         payload = self._exchange(Request.TENSOR, request)
-        r = _Reader(payload, Request.TENSOR)
+        r = PayloadReader(payload, Request.TENSOR)
         size, n, c, h, w, element, line, surface = r.unpack("8I")
         scale = struct.unpack("<f", r.take(4))[0]
         zero_point, dtype, layout, atom = r.unpack("iBBH")
@@ -327,7 +327,7 @@ class Link:
     def crc(self, tensor: TensorInfo) -> int:
         """CRC-32 of a tensor's bytes, computed by the target."""
         place = bytes((tensor.model, _DIRECTIONS[tensor.direction], tensor.index, 0))
-        return _Reader(self._exchange(Request.CRC, place), Request.CRC).unpack("I")[0]
+        return PayloadReader(self._exchange(Request.CRC, place), Request.CRC).unpack("I")[0]
 
     def run(self, model: int = 0, *, timeout_ms: int = 0, patience: float | None = None) -> RunInfo:
         """One inference.
@@ -345,7 +345,7 @@ class Link:
         limit = timeout_ms / 1000 if timeout_ms else _UNLIMITED_RUN_SECONDS
         wait = patience if patience is not None else limit + max(self.timeout, 2.0)
         try:
-            r = _Reader(self._exchange(Request.RUN, request, timeout=wait), Request.RUN)
+            r = PayloadReader(self._exchange(Request.RUN, request, timeout=wait), Request.RUN)
         except LinkError as error:
             if len(error.payload) >= 4:
                 (operation,) = struct.unpack_from("<I", error.payload)
@@ -362,7 +362,7 @@ class Link:
 
     def status(self) -> StatusInfo:
         """Counters of the runtime."""
-        r = _Reader(self._exchange(Request.STATUS, b""), Request.STATUS)
+        r = PayloadReader(self._exchange(Request.STATUS, b""), Request.STATUS)
         f = r.unpack("8IB3xIII")
         return StatusInfo(
             uptime_ticks=f[0],
@@ -384,7 +384,7 @@ class Link:
         ticks: list[int] = []
         while True:
             request = struct.pack("<BBH", model, 0, len(ticks))
-            r = _Reader(self._exchange(Request.PROFILE, request), Request.PROFILE)
+            r = PayloadReader(self._exchange(Request.PROFILE, request), Request.PROFILE)
             total, count = r.unpack("HH")
             ticks.extend(r.unpack(f"{count}I"))
             if len(ticks) >= total:
@@ -394,7 +394,7 @@ class Link:
 
     def tasks(self) -> tuple[TaskInfo, ...]:
         """All tasks and their stack reserves."""
-        r = _Reader(self._exchange(Request.TASKS, b""), Request.TASKS)
+        r = PayloadReader(self._exchange(Request.TASKS, b""), Request.TASKS)
         count, _ = r.unpack("HH")
         tasks = []
         for _ in range(count):
@@ -405,6 +405,22 @@ class Link:
     def exit(self, code: int = 0) -> None:
         """End the emulator (test builds only)."""
         self._exchange(Request.EXIT, bytes((code,)))
+
+    # ---- requests of other modules ----
+
+    def request(self, kind: Request, payload: bytes = b"", timeout: float | None = None) -> bytes:
+        """One request and its answer's payload; errors as the class says."""
+        return self._exchange(kind, payload, timeout=timeout)
+
+    def post(self, kind: Request, payload: bytes, seconds: float) -> int | None:
+        """Send a request without waiting; returns its sequence, None: the line took it not."""
+        sequence = self._sequence = self._sequence % 0xFFFF + 1
+        wire = Frame(kind, sequence, payload=payload).encode()
+        return sequence if self.transport.send(wire, self._until(seconds)) else None
+
+    def answers(self, seconds: float) -> list[Frame]:
+        """Frames that arrive within a time, as soon as there are any."""
+        return self._receive(self._until(seconds))
 
     # ---- text ----
 

@@ -21,12 +21,13 @@
 /* Bits of the SLOTS answer. */
 #define FLAGS                                                                  \
     (FWGEN_SIGNED_UPDATE * 1u + FWGEN_ANTI_ROLLBACK * 2u +                     \
-     (fwgen_slots_board.run_base == 0u ? 4u : 0u))
+     (board->run_base == 0u ? 4u : 0u))
 
 static enum fwgen_result answer_slots(const uint8_t *payload, uint32_t length,
                                       struct fwgen_writer *out)
 {
     static uint8_t header[FWGEN_PACKAGE_HEADER];
+    const struct fwgen_slots_board *board = fwgen_slots_layout();
     const struct fwgen_slots_state *state = fwgen_slots_state();
 
     (void)payload;
@@ -40,9 +41,9 @@ static enum fwgen_result answer_slots(const uint8_t *payload, uint32_t length,
     fwgen_put8(out, FLAGS);
     fwgen_put8(out, state->fault);
     fwgen_put32(out, state->oldest);
-    fwgen_put_bytes(out, fwgen_slots_board.layout_hash,
-                    sizeof(fwgen_slots_board.layout_hash));
-    fwgen_put32(out, fwgen_slots_board.slots[0]->size);
+    fwgen_put_bytes(out, board->layout_hash,
+                    sizeof(board->layout_hash));
+    fwgen_put32(out, board->slots[0]->size);
     for (uint32_t slot = 0; slot < FWGEN_SLOT_COUNT; slot++) {
         struct fwgen_package package;
         const enum fwgen_package_fault fault =
@@ -228,6 +229,7 @@ static enum fwgen_result answer_erase(const uint8_t *payload, uint32_t length,
 {
     char name[FWGEN_KEY_MAX + 1u];
     const uint32_t offset = fwgen_get32(payload);
+    const struct fwgen_slots_board *board = fwgen_slots_layout();
     const struct fwgen_partition *partition;
     enum fwgen_result result = FWGEN_OK;
     uint32_t block;
@@ -243,7 +245,7 @@ static enum fwgen_result answer_erase(const uint8_t *payload, uint32_t length,
         return FWGEN_ERROR_NOT_SUPPORTED;
     }
     for (uint32_t slot = 0; slot < FWGEN_SLOT_COUNT; slot++) {
-        if (partition == fwgen_slots_board.slots[slot]) {
+        if (partition == board->slots[slot]) {
             result = fwgen_slots_give(slot);
         }
     }

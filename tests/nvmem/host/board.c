@@ -18,7 +18,6 @@ struct sim_flash sim_flash;
 struct fwgen_slots_board sim_board;
 
 static struct fwgen_nvmem device;
-static struct fwgen_partition partitions[4];
 
 struct fwgen_model fwgen_models[1] = {{.name = "image"}};
 const uint32_t fwgen_model_count = 1;
@@ -27,9 +26,11 @@ const struct fwgen_accelerator fwgen_accelerators[] = {
 };
 const uint32_t fwgen_accelerator_count = 1;
 const char fwgen_board_name[] = "sim";
-/* By name nothing is found: the tests hold the partitions themselves. */
-const struct fwgen_partition fwgen_partitions[1] = {{.name = ""}};
-const uint32_t fwgen_partition_count = 0;
+/* The runtime's fwgen_partitions are constant; here they depend on the
+ * geometry, so they have another name that means the same object. */
+#define PARTITIONS 4u
+struct fwgen_partition partitions[PARTITIONS] __asm__("fwgen_partitions");
+const uint32_t fwgen_partition_count = PARTITIONS;
 const fwgen_kernel fwgen_kernels[2] = {NULL, fwgen_kernel_softmax};
 const uint32_t fwgen_kernel_count = 2;
 
@@ -211,7 +212,7 @@ bool sim_make(uint32_t erase_size, uint32_t program_size, uint32_t slot_size,
         .erase_size = erase_size,
         .program_size = program_size,
     };
-    for (uint32_t i = 0; i < 4u; i++) {
+    for (uint32_t i = 0; i < PARTITIONS; i++) {
         partitions[i].name = names[i];
         partitions[i].device = &device;
         partitions[i].offset = offset;
