@@ -8,26 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from fwgen.cli import settings
+from fwgen.cli.files import named_files
 from fwgen.cli.output import note, print_json, print_line, print_table, progress
 from fwgen.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from fwgen.emulate import BuildFolder, RunOptions, RunReport
     from fwgen.machine.inference import Inference
-
-
-def _files(
-    context: click.Context, option: click.Parameter, values: tuple[str, ...]
-) -> dict[str, Path]:
-    result: dict[str, Path] = {}
-    for value in values:
-        name, separator, path = value.partition("=")
-        if not separator or not name or not path:
-            raise click.BadParameter(f"'{value}' is not NAME=FILE", context, option)
-        if name in result:
-            raise click.BadParameter(f"'{name}' is given twice", context, option)
-        result[name] = Path(path)
-    return result
 
 
 def _icount(context: click.Context, option: click.Parameter, value: str | None) -> str | int | None:
@@ -46,7 +33,7 @@ def _icount(context: click.Context, option: click.Parameter, value: str | None) 
     "inputs",
     metavar="NAME=FILE",
     multiple=True,
-    callback=_files,
+    callback=named_files,
     help="Input: .npy in NCHW order, an 8-bit image of the tensor's size and channels, or the "
     "bytes as in memory. NAME is the tensor's name or its number. Inputs that are not given "
     "are zero.",
@@ -57,7 +44,7 @@ def _icount(context: click.Context, option: click.Parameter, value: str | None) 
     "expected",
     metavar="NAME=FILE",
     multiple=True,
-    callback=_files,
+    callback=named_files,
     help="Expected output, in the same formats; every byte is compared.",
 )
 @click.option(

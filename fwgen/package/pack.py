@@ -7,15 +7,18 @@ for models that are copied to one place, once for each slot where they stay.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fwgen.board.types import Board
+from fwgen.build.options import BuildOptions
 from fwgen.codegen.model import layout_hash
 from fwgen.codegen.words import EncodedProgram, encode_program
 from fwgen.errors import FitError, ModelError, UsageError
 from fwgen.machine.link import DTYPES, LAYOUTS
+from fwgen.machine.tensors import load, resolve
 from fwgen.model import load_model
 from fwgen.package import format
 from fwgen.package.format import HEADER_SIZE, Header, Table, TensorRecord, Variant
@@ -38,10 +41,10 @@ _LAYOUT_CODES = {name: code for code, name in LAYOUTS.items()}
 
 @dataclass(frozen=True, slots=True)
 class SelfTest:
-    """An inference whose result is known: bytes as in memory, by tensor name."""
+    """An inference whose result is known: files as `fwgen run` takes them, by tensor."""
 
-    inputs: Mapping[str, bytes]
-    outputs: Mapping[str, bytes]
+    inputs: Mapping[str, Path]
+    outputs: Mapping[str, Path]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,8 @@ def pack_model(path: Path, board: Board, options: PackOptions = PackOptions()) -
             expected="a number of 32 bits",
         )
     model = load_model(path)
-    accelerator, program = lower_model(model, board, options.pipeline_depth)
+    build = BuildOptions(pipeline_depth=options.pipeline_depth)
+    accelerator, program = lower_model(model, board, build)
     program = replace(program, model_name=options.name or path.stem)
     _check(program)
     index = board.accelerators.index(accelerator)
@@ -134,6 +138,25 @@ def pack_model(path: Path, board: Board, options: PackOptions = PackOptions()) -
         fault = verify(data, expected_device(board, base))
         assert not fault, f"a package of our own is refused: {fault.name}"
     return Package(data, format.decode_header(data), program)
+
+
+def write_package(package: Package, path: Path) -> None:
+    """Write a package file, whole or not at all.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_bytes(package.data)
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise UsageError(
+            f"cannot write the package: {error.strerror}",
+            where=str(path),
+            expected="a file in a folder that can be written",
+        ) from None
 
 
 def expected_device(board: Board, base: int, *, pipeline_depth: int = 4) -> Device:
@@ -283,22 +306,16 @@ class _Writer:
         return self.add(format.self_test_block(inputs, outputs))
 
 
-def _in_order(tensors: tuple[Tensor, ...], given: Mapping[str, bytes], what: str) -> bytes:
-    known = {t.name: t for t in tensors}
-    if given.keys() != known.keys():
-        raise UsageError(
-            f"the self-test has the {what}s {', '.join(sorted(given)) or 'of no name'}",
-            where="pack options",
-            expected=f"every {what} of the model: {', '.join(known)}",
-        )
-    for name, tensor in known.items():
-        if len(given[name]) != tensor.size:
+def _in_order(tensors: tuple[Tensor, ...], given: Mapping[str, Path], what: str) -> bytes:
+    files = resolve(tensors, given)
+    for number, tensor in enumerate(tensors):
+        if number not in files:
             raise UsageError(
-                f"{what} {name} of the self-test has {len(given[name])} bytes",
+                f"the self-test lacks {what} '{tensor.name}'",
                 where="pack options",
-                expected=f"{tensor.size} bytes, in the tensor's own order",
+                expected=f"every {what} of the model: {', '.join(t.name for t in tensors)}",
             )
-    return b"".join(given[t.name] for t in tensors)
+    return b"".join(load(files[number], tensor) for number, tensor in enumerate(tensors))
 
 
 def _word_bytes(words: list[int]) -> bytes:
