@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +13,8 @@ import pytest
 from fwgen.machine.model_library import DRAM, SRAM, Bytes, EmulatedAccelerator, Operation
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+
+CHECKED_PROGRAMS = ("play_script", "replay_corpus", "replay_corpus_vip")
 
 SOURCE, TARGET, OPERANDS, WEIGHTS = 0x80000000, 0x80100000, 0x80200000, 0x80300000
 MEMORY_BASE, MEMORY_SIZE = 0x80000000, 0x400000
@@ -92,3 +96,19 @@ def make_device(model_library: Path) -> Iterator[Callable[..., Device]]:
 def device(make_device: Callable[..., Device]) -> Device:
     """An nv_small."""
     return make_device()
+
+
+@pytest.fixture(scope="session")
+def checked_build() -> Path:
+    """Folder of CHECKED_PROGRAMS, built with AddressSanitizer and UBSan."""
+    if shutil.which("cmake") is None:
+        pytest.skip("cmake is not installed")
+    build = REPOSITORY / "build" / "emulator-checked"
+    flags = ["-DFWGEN_SANITIZE=ON", "-DCMAKE_BUILD_TYPE=None"]
+    for command in (
+        ["cmake", "-S", str(REPOSITORY / "emulator"), "-B", str(build), *flags],
+        ["cmake", "--build", str(build), "--target", *CHECKED_PROGRAMS],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return build

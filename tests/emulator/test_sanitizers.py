@@ -8,15 +8,12 @@ the case checks. Random layers of each unit follow, against the same record.
 
 from __future__ import annotations
 
-import shutil
 import struct
 import subprocess
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from fwgen.check.emulator_target import EmulatorTarget
@@ -25,12 +22,11 @@ from fwgen.check.replay import find_cases, play_trace
 from fwgen.check.targets import CONFIGURATIONS, Bytes
 from fwgen.check.trace import CheckNothing, Trace, read_trace
 
+from .checked import play, replay_corpus, used
 from .conftest import REPOSITORY
 
 pytestmark = pytest.mark.slow
 
-PAGE = 4096
-FLAGS = ["-DFWGEN_SANITIZE=ON", "-DCMAKE_BUILD_TYPE=None"]
 LAYERS_PER_UNIT = 12
 
 
@@ -89,17 +85,6 @@ class Recorder:
         self.inner.close()
 
 
-def used(data: Bytes) -> Iterator[tuple[int, int]]:
-    """Ranges of pages with a byte that is not zero."""
-    whole = data.size // PAGE
-    pages = data[: whole * PAGE].reshape(-1, PAGE).any(axis=1)
-    edges = np.flatnonzero(np.diff(np.concatenate(([0], pages.view(np.int8), [0]))))
-    for first, last in edges.reshape(-1, 2):
-        yield int(first) * PAGE, int(last) * PAGE
-    if whole * PAGE < data.size:
-        yield whole * PAGE, data.size
-
-
 def record(library: Path, trace: Trace, config: str) -> bytearray:
     """Replay a trace on the ordinary library; it must pass."""
     recorder = Recorder(EmulatorTarget(library, config), config)
@@ -114,30 +99,6 @@ def record(library: Path, trace: Trace, config: str) -> bytearray:
                 recorder.expect_memory(space, check.base, data[at : at + check.size])
     recorder.close()
     return recorder.script
-
-
-@pytest.fixture(scope="module")
-def checked_build() -> Path:
-    """Folder of play_script and replay_corpus, with sanitizers."""
-    if shutil.which("cmake") is None:
-        pytest.skip("cmake is not installed")
-    build = REPOSITORY / "build" / "emulator-checked"
-    for command in (
-        ["cmake", "-S", str(REPOSITORY / "emulator"), "-B", str(build), *FLAGS],
-        ["cmake", "--build", str(build), "--target", "play_script", "replay_corpus"],
-    ):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-    return build
-
-
-def play(build: Path, script: bytes, path: Path) -> str:
-    path.write_bytes(script)
-    done = subprocess.run(
-        [str(build / "play_script"), str(path)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-8000:]
-    return done.stdout
 
 
 def test_every_trace_and_vector(
@@ -170,14 +131,7 @@ def test_random_layers(model_library: Path, checked_build: Path, tmp_path: Path,
 
 
 def test_corpus(checked_build: Path) -> None:
-    files = sorted((REPOSITORY / "emulator" / "fuzz" / "corpus").iterdir())
-    assert len(files) > 50
-    done = subprocess.run(
-        [str(checked_build / "replay_corpus"), *map(str, files)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-8000:]
-    assert done.stdout == f"{len(files)} inputs\n"
+    replay_corpus(checked_build, "replay_corpus", REPOSITORY / "emulator" / "fuzz" / "corpus")
 
 
 def test_the_checked_build_notices(checked_build: Path, tmp_path: Path) -> None:
