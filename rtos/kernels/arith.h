@@ -10,6 +10,9 @@
 
 #include <stdint.h>
 
+/* A word that overlays bytes. */
+typedef uint32_t __attribute__((may_alias)) fwgen_word;
+
 /* x limited to a signed integer of `bits` bits, 2 to 63. */
 static inline int64_t fwgen_saturate(int64_t x, uint32_t bits)
 {

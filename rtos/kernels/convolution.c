@@ -23,67 +23,117 @@
 
 #define TABLE_SIZE 256u
 
-/* Copies the channels of one input pixel. */
-static void copy_pixel(const struct fwgen_convolution *conv, uint32_t y,
-                       uint32_t x, uint8_t *to)
+/* memcpy, by words where that is possible: small C libraries copy bytes. */
+static void copy(uint8_t *to, const uint8_t *from, uint32_t count)
 {
-    const struct fwgen_cube *source = &conv->source;
+    if ((((uintptr_t)to | (uintptr_t)from | count) & 3u) == 0u) {
+        fwgen_word *words = (fwgen_word *)(void *)to;
+        const fwgen_word *source = (const fwgen_word *)(const void *)from;
 
-    for (uint32_t c = 0; c < conv->channels; c += conv->block) {
-        const uint32_t left = conv->channels - c;
-        const uint8_t *from =
-            fwgen_cube_at(source, c / conv->block, y, x, conv->block);
-
-        (void)memcpy(&to[c], from, left < conv->block ? left : conv->block);
+        for (const fwgen_word *const end = source + count / 4u; source != end;
+             source++) {
+            *words++ = *source;
+        }
+    } else {
+        for (const uint8_t *const end = from + count; from != end; from++) {
+            *to++ = *from;
+        }
     }
 }
 
-/* The same, reordered, through one table or one a channel. */
-static void convert_pixel(const struct fwgen_convolution *conv, uint32_t y,
-                          uint32_t x, uint8_t *to)
+/* Reorders and converts pixels that lie in a patch. */
+static void convert(const struct fwgen_convolution *conv, uint8_t *pixels,
+                    uint32_t count)
 {
     const uint8_t *table = fwgen_bytes(conv->table);
-    const uint32_t step = conv->table_count > 1u ? TABLE_SIZE : 0u;
+    const uint8_t *const end = pixels + count * conv->channels;
 
-    copy_pixel(conv, y, x, to);
     if (conv->order != 0u) {
-        uint8_t pixel[4];
+        for (uint8_t *pixel = pixels; pixel != end; pixel += 4) {
+            uint8_t old[4];
 
-        (void)memcpy(pixel, to, sizeof(pixel));
-        for (uint32_t c = 0; c < sizeof(pixel); c++) {
-            to[c] = pixel[(conv->order >> (8u * c)) & 3u];
+            (void)memcpy(old, pixel, sizeof(old));
+            for (uint32_t c = 0; c < sizeof(old); c++) {
+                pixel[c] = old[(conv->order >> (8u * c)) & 3u];
+            }
         }
     }
-    if (conv->table != 0u) {
-        for (uint32_t c = 0; c < conv->channels; c++) {
-            to[c] = table[step * c + to[c]];
+    if (conv->table_count == 1u) {
+        for (uint8_t *value = pixels; value != end; value++) {
+            *value = table[*value];
+        }
+    } else if (conv->table_count > 1u) {
+        for (uint8_t *pixel = pixels; pixel != end; pixel += conv->channels) {
+            for (uint32_t c = 0; c < conv->channels; c++) {
+                pixel[c] = table[TABLE_SIZE * c + pixel[c]];
+            }
         }
     }
+}
+
+/* Copies the channels of `count` neighbouring input pixels. */
+static void copy_pixels(const struct fwgen_convolution *conv, uint32_t y,
+                        uint32_t x, uint32_t count, uint8_t *to)
+{
+    const uint32_t block = conv->block;
+
+    if (conv->channels == block) {
+        copy(to, fwgen_cube_at(&conv->source, 0, y, x, block), count * block);
+    } else {
+        for (uint32_t i = 0; i < count; i++) {
+            for (uint32_t c = 0; c < conv->channels; c += block) {
+                const uint32_t left = conv->channels - c;
+
+                copy(&to[i * conv->channels + c],
+                     fwgen_cube_at(&conv->source, c / block, y, x + i, block),
+                     left < block ? left : block);
+            }
+        }
+    }
+    convert(conv, to, count);
+}
+
+/*
+ * The inputs of `count` neighbouring columns of a window from input column
+ * `start` on, of which those outside 0 .. width - 1 are padding.
+ */
+static void gather_run(const struct fwgen_convolution *conv, uint32_t row,
+                       int32_t start, uint32_t count, uint8_t *patch)
+{
+    const uint8_t pad = (uint8_t)conv->pad_value;
+    const int32_t width = (int32_t)conv->width;
+    const int32_t end = start + (int32_t)count;
+    const int32_t first = start > 0 ? start : 0;
+    const int32_t last = end < width ? end : width;
+
+    if (row >= conv->height || first >= last) {
+        (void)memset(patch, pad, count * conv->channels);
+        return;
+    }
+    (void)memset(patch, pad, (uint32_t)(first - start) * conv->channels);
+    copy_pixels(conv, row, (uint32_t)first, (uint32_t)(last - first),
+                &patch[(uint32_t)(first - start) * conv->channels]);
+    (void)memset(&patch[(uint32_t)(last - start) * conv->channels], pad,
+                 (uint32_t)(end - last) * conv->channels);
 }
 
 /* The window of output pixel (y, x), in the order of the weights. */
 static void gather(const struct fwgen_convolution *conv, uint32_t y, uint32_t x,
                    uint8_t *patch)
 {
-    const bool plain = conv->table == 0u && conv->order == 0u;
+    const uint32_t run = conv->dilation_x == 1u ? conv->columns : 1u;
 
     for (uint32_t r = 0; r < conv->rows; r++) {
+        /* above the first one it wraps to a large number */
         const uint32_t row =
             y * conv->stride_y + r * conv->dilation_y - conv->pad_top;
 
-        for (uint32_t s = 0; s < conv->columns; s++) {
+        for (uint32_t s = 0; s < conv->columns; s += run) {
             const uint32_t column =
                 x * conv->stride_x + s * conv->dilation_x - conv->pad_left;
 
-            /* before the first one wraps to a large number */
-            if (row >= conv->height || column >= conv->width) {
-                (void)memset(patch, (uint8_t)conv->pad_value, conv->channels);
-            } else if (plain) {
-                copy_pixel(conv, row, column, patch);
-            } else {
-                convert_pixel(conv, row, column, patch);
-            }
-            patch += conv->channels;
+            gather_run(conv, row, (int32_t)column, run, patch);
+            patch += run * conv->channels;
         }
     }
 }

@@ -7,21 +7,34 @@
  */
 #include "dot.h"
 
+#include "arith.h"
+
 #if defined(__ARM_FEATURE_SIMD32) && !defined(FWGEN_PORTABLE_KERNELS)
 
 #include <arm_acle.h>
 
-/* A word that overlays bytes. */
-typedef uint32_t __attribute__((may_alias)) word_of_bytes;
-
 static inline uint32_t word_at(const uint8_t *bytes)
 {
-    return *(const word_of_bytes *)(const void *)bytes;
+    return *(const fwgen_word *)(const void *)bytes;
 }
 
-static inline uint32_t rotated(uint32_t word)
+/* Bytes 0 and 2, and bytes 1 and 3, as two half words each. */
+static inline int16x2_t even_bytes(uint32_t word)
 {
-    return (word >> 8) | (word << 24);
+    return __sxtb16((int8x4_t)word);
+}
+
+static inline int16x2_t odd_bytes(uint32_t word)
+{
+#ifdef __arm__
+    /* one instruction, which the compiler does not find by itself */
+    int16x2_t result;
+
+    __asm("sxtb16 %0, %1, ror #8" : "=r"(result) : "r"(word));
+    return result;
+#else
+    return __sxtb16((int8x4_t)((word >> 8) | (word << 24)));
+#endif
 }
 
 /* Adds the four products of two words of bytes; one of them is split already.
@@ -29,8 +42,8 @@ static inline uint32_t rotated(uint32_t word)
 static inline int32_t add_products(int16x2_t even, int16x2_t odd, uint32_t x,
                                    int32_t sum)
 {
-    sum = __smlad(even, __sxtb16((int8x4_t)x), sum);
-    return __smlad(odd, __sxtb16((int8x4_t)rotated(x)), sum);
+    sum = __smlad(even, even_bytes(x), sum);
+    return __smlad(odd, odd_bytes(x), sum);
 }
 
 static void dot_tile(const uint8_t *vector, const uint8_t *vectors,
@@ -46,8 +59,8 @@ static void dot_tile(const uint8_t *vector, const uint8_t *vectors,
 
     for (uint32_t i = 0; i < length; i += 4u) {
         const uint32_t w = word_at(&vector[i]);
-        const int16x2_t even = __sxtb16((int8x4_t)w);
-        const int16x2_t odd = __sxtb16((int8x4_t)rotated(w));
+        const int16x2_t even = even_bytes(w);
+        const int16x2_t odd = odd_bytes(w);
 
         s0 = add_products(even, odd, word_at(&vectors[i]), s0);
         s1 = add_products(even, odd, word_at(&x1[i]), s1);
@@ -69,8 +82,7 @@ static int32_t dot_one(const uint8_t *vector, const uint8_t *other,
         const uint32_t w = word_at(&vector[i]);
 
         sum =
-            add_products(__sxtb16((int8x4_t)w), __sxtb16((int8x4_t)rotated(w)),
-                         word_at(&other[i]), sum);
+            add_products(even_bytes(w), odd_bytes(w), word_at(&other[i]), sum);
     }
     return sum;
 }

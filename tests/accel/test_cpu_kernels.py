@@ -30,7 +30,8 @@ CASES = int(os.environ.get("FWGEN_CPU_CASES", "6"))
 FIRST_SEED = int(os.environ.get("FWGEN_CPU_SEED", "0"))
 
 
-DSP = ("-D__ARM_FEATURE_SIMD32", f"-I{RTOS.parent / 'tests/rtos/host/dsp'}")
+HOST = RTOS.parent / "tests" / "rtos" / "host"
+DSP = ("-D__ARM_FEATURE_SIMD32", f"-I{HOST / 'dsp'}")
 
 
 def _compile(directory: Path, *more: str) -> ctypes.CDLL:
@@ -40,8 +41,8 @@ def _compile(directory: Path, *more: str) -> ctypes.CDLL:
     flags = ["-std=c11", "-O2", "-g", "-Wall", "-Wextra", "-Wconversion", "-Werror"]
     flags += ["-fsanitize=undefined", "-fno-sanitize-recover=all", "-shared", "-fPIC", *more]
     sources = [str(RTOS / "kernels" / f"{name}.c") for name in SOURCES]
-    command = ["gcc", *flags, f"-I{RTOS / 'include'}", *sources, "-o", str(output)]
-    subprocess.run(command, check=True, timeout=120)
+    command = ["gcc", *flags, f"-I{RTOS / 'include'}", f"-I{HOST}", *sources]
+    subprocess.run([*command, "-o", str(output)], check=True, timeout=120)
     return ctypes.CDLL(str(output))
 
 
