@@ -89,7 +89,7 @@ def litert_peer(layer: Layer) -> Peer:
     from ai_edge_litert.interpreter import Interpreter
 
     content = _tflite_model(layer)
-    with _quiet():
+    with quiet():
         interpreter = Interpreter(model_content=content, num_threads=1)
         interpreter.allocate_tensors()
     source = interpreter.get_input_details()[0]["index"]
@@ -194,7 +194,7 @@ def numpy_peer(layer: Layer) -> Peer:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keeps the notes that LiteRT's C++ writes to file descriptor 2 away."""
     saved = os.dup(2)
     sink = os.open(os.devnull, os.O_WRONLY)
