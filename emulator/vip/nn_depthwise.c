@@ -13,7 +13,7 @@
 #include "nn_output.h"
 #include "nn_weights.h"
 
-/* What the taps read past a row of outputs. */
+/* Floats of a phase that only taps of the last outputs reach. */
 #define ROW_SLACK 16u
 
 struct depthwise {
@@ -26,34 +26,50 @@ struct depthwise {
     size_t phase; /* floats from the even columns of a row to the odd ones */
     size_t row;   /* floats of a row */
     float *image; /* one plane with its borders */
-    float *sums;  /* one row */
+    /* One plane of outputs. With a step of 1 its rows lie as far apart as the
+     * image's, so that all of it is one line. */
+    float *sums;
+    size_t pitch, count; /* of the sums */
+    uint8_t *scaled;     /* like the sums */
     uint8_t *bytes;
 };
 
-/* Both phases of a row of pixels; the line is filled with the border. */
+/* A line of `size` floats: some border, `count` pixels that lie `step` bytes
+ * apart from the place `first` on, and border again. */
+static inline void fill_line(float border, const uint8_t *from, size_t step,
+                             size_t first, size_t count, size_t size, float *to)
+{
+    for (size_t x = 0; x < first; x++) {
+        to[x] = border;
+    }
+    for (size_t x = 0; x < count; x++) {
+        to[first + x] = (float)(from[x * step] - 128);
+    }
+    for (size_t x = first + count; x < size; x++) {
+        to[x] = border;
+    }
+}
+
+/* A row of the window with all its phases; from: its inside, or NULL. */
 FWGEN_CLONES
 static void fill_row(const struct depthwise *d, const uint8_t *from, float *to)
 {
-    const uint32_t left = d->window.left;
-    const uint32_t columns = d->window.inside_columns;
+    const size_t left = d->window.left;
+    const size_t columns = d->window.inside_columns;
     const float border = (float)(d->job->layer.border - 128);
 
-    for (size_t x = 0; x < d->row; x++) {
-        to[x] = border;
-    }
     if (from == NULL) {
-        return;
-    }
-    if (d->window.step == 1u) {
-        for (uint32_t x = 0; x < columns; x++) {
-            to[left + x] = (float)(from[x] - 128);
-        }
-        return;
-    }
-    for (uint32_t x = 0; x < columns; x++) {
-        uint32_t column = left + x;
+        fill_line(border, from, 1, 0, 0, d->row, to);
+    } else if (d->window.step == 1u) {
+        fill_line(border, from, 1, left, columns, d->row, to);
+    } else {
+        /* The first inside column may be an odd one. */
+        size_t odd = left & 1u;
 
-        to[(column & 1u) * d->phase + column / 2u] = (float)(from[x] - 128);
+        fill_line(border, from + odd, 2, (left + 1u) / 2u,
+                  (columns + 1u - odd) / 2u, d->phase, to);
+        fill_line(border, from + (1u - odd), 2, left / 2u, (columns + odd) / 2u,
+                  d->phase, to + d->phase);
     }
 }
 
@@ -72,12 +88,13 @@ static void fill_plane(const struct depthwise *d, const uint8_t *plane)
     }
 }
 
-/* The taps of one row of a kernel for a row of outputs. */
+/* `count` taps for a line of outputs, on top of what is there or alone. */
 static inline void add_taps(const float *const *from, const float *taps,
-                            uint32_t count, size_t width, float *sums)
+                            uint32_t count, bool alone, size_t size,
+                            float *restrict sums)
 {
-    for (size_t x = 0; x < width; x++) {
-        float sum = sums[x];
+    for (size_t x = 0; x < size; x++) {
+        float sum = alone ? 0.0f : sums[x];
 
         for (uint32_t tap = 0; tap < count; tap++) {
             sum += taps[tap] * from[tap][x];
@@ -86,60 +103,77 @@ static inline void add_taps(const float *const *from, const float *taps,
     }
 }
 
+#define TAPS 9u /* at once, at most */
+
 FWGEN_CLONES
-static void sum_row(const struct depthwise *d, uint32_t y, const float *taps)
+static void sum_line(const struct depthwise *d, uint32_t y, size_t size,
+                     const float *taps, float *sums)
 {
     const uint32_t kernel_width = d->job->layer.kernel_width;
-    const size_t width = d->width;
+    const uint32_t total = kernel_width * d->job->layer.kernel_height;
+    const float *line = d->image + (size_t)y * d->window.step * d->row;
+    const float *from[TAPS];
+    uint32_t column = 0;
 
-    memset(d->sums, 0, width * sizeof *d->sums);
-    for (uint32_t row = 0; row < d->job->layer.kernel_height; row++) {
-        const float *line =
-            d->image + ((size_t)y * d->window.step + row) * d->row;
+    for (uint32_t first = 0; first < total;) {
+        uint32_t left = total - first;
+        uint32_t count = left >= 9u ? 9u : left >= 4u ? 4u : 1u;
+        bool alone = first == 0;
 
-        for (uint32_t first = 0; first < kernel_width;) {
-            uint32_t left = kernel_width - first;
-            uint32_t count = left >= 5u ? 5u : left >= 3u ? 3u : 1u;
-            const float *from[5];
-
-            for (uint32_t tap = 0; tap < count; tap++) {
-                uint32_t column = first + tap;
-
-                from[tap] = d->window.step == 1u
-                                ? line + column
-                                : line + (column & 1u) * d->phase + column / 2u;
+        for (uint32_t tap = 0; tap < count; tap++) {
+            from[tap] = d->window.step == 1u
+                            ? line + column
+                            : line + (column & 1u) * d->phase + column / 2u;
+            if (++column == kernel_width) {
+                column = 0;
+                line += d->row;
             }
-            /* Constant counts, so that the inner loop goes away. */
-            if (count == 5u) {
-                add_taps(from, taps + first, 5, width, d->sums);
-            } else if (count == 3u) {
-                add_taps(from, taps + first, 3, width, d->sums);
-            } else {
-                add_taps(from, taps + first, 1, width, d->sums);
-            }
-            first += count;
         }
-        taps += kernel_width;
+        /* Constant counts, so that the inner loop goes away. */
+        if (count == 9u && alone) {
+            add_taps(from, taps + first, 9, true, size, sums);
+        } else if (count == 9u) {
+            add_taps(from, taps + first, 9, false, size, sums);
+        } else if (count == 4u) {
+            add_taps(from, taps + first, 4, alone, size, sums);
+        } else {
+            add_taps(from, taps + first, 1, alone, size, sums);
+        }
+        first += count;
     }
 }
 
-static void scale_row(const struct depthwise *d, uint32_t kernel, uint8_t *out)
+/* The outputs of one kernel, whose plane is in the image. */
+static void run_plane(const struct depthwise *d, uint32_t kernel, uint8_t *out)
 {
+    const struct nn_layer *layer = &d->job->layer;
+    const float *taps = d->weights->taps + (size_t)kernel *
+                                               layer->kernel_width *
+                                               layer->kernel_height;
     int64_t base = d->weights->base[kernel];
 
-    if (d->scale.exact) {
-        nn_scale_floats(&d->scale, d->sums, (double)base, d->width, out);
-        return;
+    if (d->window.step == 1u) {
+        sum_line(d, 0, d->count, taps, d->sums);
+    } else {
+        for (uint32_t y = 0; y < d->height; y++) {
+            sum_line(d, y, d->width, taps, d->sums + y * d->pitch);
+        }
     }
-    for (uint32_t x = 0; x < d->width; x++) {
-        out[x] = nn_scale_one(&d->scale, (int64_t)d->sums[x] + base);
+    if (d->scale.exact) {
+        nn_scale_floats(&d->scale, d->sums, (double)base, d->count, d->scaled);
+    } else {
+        for (size_t i = 0; i < d->count; i++) {
+            d->scaled[i] = nn_scale_one(&d->scale, (int64_t)d->sums[i] + base);
+        }
+    }
+    for (uint32_t y = 0; y < d->height; y++, out += d->width) {
+        memcpy(out, d->scaled + y * d->pitch, d->width);
     }
 }
 
 static bool run_planes(struct depthwise *d, uint32_t first)
 {
     const struct nn_layer *layer = &d->job->layer;
-    size_t area = (size_t)layer->kernel_width * layer->kernel_height;
     uint32_t left = layer->kernels - first;
     struct nn_rows rows = {
         .first_kernel = first,
@@ -148,17 +182,14 @@ static bool run_planes(struct depthwise *d, uint32_t first)
         .rows = d->height,
         .bytes = d->bytes,
     };
-    uint8_t *out = d->bytes;
+    size_t plane = (size_t)d->width * d->height;
 
     if (!nn_planes_read(d->job, &d->window, first, &d->planes)) {
         return false;
     }
     for (uint32_t k = 0; k < rows.kernels; k++) {
         fill_plane(d, d->planes.bytes + k * d->planes.plane_pitch);
-        for (uint32_t y = 0; y < d->height; y++, out += d->width) {
-            sum_row(d, y, d->weights->taps + (first + k) * area);
-            scale_row(d, first + k, out);
-        }
+        run_plane(d, first + k, d->bytes + k * plane);
     }
     return nn_rows_write(d->job, d->weights, &rows);
 }
@@ -174,9 +205,13 @@ static bool open_buffers(struct depthwise *d)
     d->row = d->window.step == 1u ? d->window.columns : 2u * d->phase;
     d->image =
         nn_take(d->job, (uint64_t)d->row * d->window.rows * sizeof *d->image);
-    d->sums = nn_take(d->job, d->width * sizeof *d->sums);
+    d->pitch = d->window.step == 1u ? d->row : d->width;
+    d->count = (d->height - 1u) * d->pitch + d->width;
+    d->sums = nn_take(d->job, (uint64_t)d->count * sizeof *d->sums);
+    d->scaled = nn_take(d->job, d->count);
     d->bytes = nn_take(d->job, outputs * d->planes.count);
-    return d->image != NULL && d->sums != NULL && d->bytes != NULL;
+    return d->image != NULL && d->sums != NULL && d->scaled != NULL &&
+           d->bytes != NULL;
 }
 
 bool nn_run_depthwise(struct nn_job *job, const struct nn_weights *weights)
@@ -201,6 +236,7 @@ bool nn_run_depthwise(struct nn_job *job, const struct nn_weights *weights)
     buffer_give(d.planes.bytes);
     buffer_give(d.image);
     buffer_give(d.sums);
+    buffer_give(d.scaled);
     buffer_give(d.bytes);
     return ok;
 }
