@@ -1,7 +1,8 @@
 """Replays a network binary graph whose inputs and outputs lie beside it.
 
 NAME.nb with NAME.in0.bin, NAME.in1.bin ... is played on the emulated VIP that the graph
-was compiled for, and every output is compared with NAME.out0.bin ... in full.
+was compiled for, or on the references of its engines, and every output is compared with
+NAME.out0.bin ... in full.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import numpy as np
 
 from fwgen.accel.vip.configurations import BY_TARGET
 from fwgen.check.nbg_player import NbgPlayer
+from fwgen.check.nbg_reference import NbgReference
 from fwgen.check.result import CheckResult, ReplayResult
 from fwgen.errors import FwgenError, ModelError, UsageError
+from fwgen.model.nbg.container import Container
 from fwgen.model.nbg.model import read_container
 
 GRAPH_SUFFIX = ".nb"
@@ -58,45 +61,53 @@ def _compare(index: int, name: str, got: bytes, expected: bytes) -> CheckResult:
     return CheckResult(index, "output", len(got), not differs.size, detail)
 
 
+def _run(
+    path: Path, container: Container, config: str, library: Path | None, inputs: list[bytes]
+) -> tuple[tuple[bytes, ...], str, tuple[str, ...]]:
+    """(outputs, what is wrong with the run, guest errors)."""
+    try:
+        player = NbgPlayer(library, config, container) if library else NbgReference(container)
+    except ModelError as error:
+        raise GraphNotRunError(error.message, where=str(path)) from error
+    try:
+        result = player.run(inputs)
+    except ModelError:
+        raise
+    except FwgenError as error:
+        errors = player.accelerator.guest_errors() if isinstance(player, NbgPlayer) else []
+        return (), str(error), tuple(errors)
+    finally:
+        if isinstance(player, NbgPlayer):
+            player.close()
+    outputs = result if isinstance(result, tuple) else result.outputs
+    wrong = "" if player.guards_intact() else "bytes outside the buffers were written"
+    return outputs, wrong, ()
+
+
 def replay_graph(path: Path, config: str, library: Path | None, model: str) -> ReplayResult:
-    """Play one graph.
+    """Play one graph on the emulator, or on the references of the engines.
 
     Raises:
-        UsageError: not on the emulator.
+        UsageError: the emulator's library is missing.
         ModelError: damaged.
         GraphNotRunError: it has shader jobs, or no inputs and outputs beside it.
     """
-    if model != "emulator" or library is None:
-        raise UsageError("graphs are replayed on the emulator only", where=str(path))
+    if model == "emulator" and library is None:
+        raise UsageError("the emulator needs its library", where=str(path))
     container = read_container(path.read_bytes(), str(path))
     inputs = _tensors(path, "in", len(container.inputs))
     expected = _tensors(path, "out", len(container.outputs))
-    try:
-        player = NbgPlayer(library, config, container)
-    except ModelError as error:
-        raise GraphNotRunError(str(error), where=str(path)) from error
-    try:
-        errors: tuple[str, ...] = ()
-        reasons = []
-        checks: tuple[CheckResult, ...] = ()
-        try:
-            outputs = player.run(inputs).outputs
-            checks = tuple(
-                _compare(i, tensor.name, got, wanted)
-                for i, (tensor, got, wanted) in enumerate(
-                    zip(container.outputs, outputs, expected, strict=True)
-                )
-            )
-        except ModelError:
-            raise
-        except FwgenError as error:
-            errors = tuple(player.accelerator.guest_errors())
-            reasons.append(str(error))
-        reasons += [check.detail for check in checks if not check.passed]
-        if not player.guards_intact():
-            reasons.append("bytes outside the buffers were written")
-    finally:
-        player.close()
+    outputs, wrong, errors = _run(
+        path, container, config, library if model == "emulator" else None, inputs
+    )
+    checks = tuple(
+        _compare(i, tensor.name, got, wanted)
+        for i, (tensor, got, wanted) in enumerate(
+            zip(container.outputs, outputs, expected, strict=False)
+        )
+    )
+    reasons = [wrong] if wrong else []
+    reasons += [check.detail for check in checks if not check.passed]
     return ReplayResult(
         name=path.stem,
         path=path,

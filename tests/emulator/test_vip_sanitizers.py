@@ -17,6 +17,7 @@ from nbg_cases import nbg_cases
 
 from fwgen.accel.vip.configurations import BY_TARGET
 from fwgen.check import nbg_player, random_vip_nn
+from fwgen.check.graph_image import MEMORY
 from fwgen.check.nbg_player import NbgPlayer
 from fwgen.check.random_vip_tp import fc_blob, fc_fields, random_table, random_tp_job
 from fwgen.machine.model_library import EmulatedAccelerator
@@ -75,7 +76,7 @@ def test_every_graph(
         player = NbgPlayer(model_library, config, container)
         player.start(case.tensors("in"))
         script += started(
-            player.accelerator, config, nbg_player.MEMORY, player.memory,
+            player.accelerator, config, MEMORY, player.memory,
             player.placement.commands, player.stream_size // 8,
         )  # fmt: skip
         assert player.outputs() == tuple(case.tensors("out"))
