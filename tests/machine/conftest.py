@@ -87,12 +87,15 @@ def board_program(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Pat
     _need("arm-none-eabi-gcc")
     folder = tmp_path_factory.mktemp("board")
 
+    def _literal(value: int) -> str:
+        return f"{value:#x}u" if value > 9 else str(value)  # digits serve the assembler, too
+
     def build(name: str, *, code: int, data: int, **macros: int) -> Path:
         elf = folder / f"{name}.elf"
         subprocess.run(
             ["arm-none-eabi-gcc", "-mcpu=cortex-a7", "-marm", "-mfloat-abi=soft", "-Os"]
             + ["-mno-unaligned-access", "-ffreestanding", "-nostdlib", "-Wall", "-Wextra"]
-            + ["-Werror", *(f"-D{key}={value:#x}u" for key, value in macros.items())]
+            + ["-Werror", *(f"-D{key}={_literal(value)}" for key, value in macros.items())]
             + [f"-Wl,--defsym=CODE={code:#x}", f"-Wl,--defsym=DATA={data:#x}", "-Wl,-e,_start"]
             + ["-T", str(FIXTURES / "bare.ld"), str(FIXTURES / "board_a.c"), "-o", str(elf)],
             check=True,
