@@ -32,19 +32,36 @@ static inline int32_t fwgen_saturate32(int64_t x)
     return x < INT32_MIN ? INT32_MIN : (int32_t)x;
 }
 
-/* x / 2^shift, any shift; |x| at most 2^63 - 1. */
+/*
+ * x / 2^shift, any shift; |x| at most 2^63 - 1. By 32-bit halves, because
+ * 32-bit cores shift 64 bits in a function of the compiler's library.
+ */
 static inline int64_t fwgen_round_shift(int64_t x, uint32_t shift)
 {
-    uint64_t magnitude;
+    uint64_t magnitude = x < 0 ? 0u - (uint64_t)x : (uint64_t)x;
+    uint32_t high;
+    uint32_t low;
 
     if (shift == 0u) {
         return x;
     }
-    if (shift > 63u) {
-        return 0;
+    if (shift > 32u) {
+        if (shift > 63u) {
+            return 0;
+        }
+        high = (uint32_t)(magnitude >> 32) + ((uint32_t)1 << (shift - 33u));
+        magnitude = high >> (shift - 32u);
+    } else {
+        magnitude += (uint32_t)1 << (shift - 1u);
+        high = (uint32_t)(magnitude >> 32);
+        low = (uint32_t)magnitude;
+        if (shift == 32u) {
+            magnitude = high;
+        } else {
+            low = (low >> shift) | (high << (32u - shift));
+            magnitude = (uint64_t)(high >> shift) << 32 | low;
+        }
     }
-    magnitude = x < 0 ? 0u - (uint64_t)x : (uint64_t)x;
-    magnitude = (magnitude + ((uint64_t)1 << (shift - 1u))) >> shift;
     return x < 0 ? -(int64_t)magnitude : (int64_t)magnitude;
 }
 

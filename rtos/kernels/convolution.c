@@ -191,10 +191,11 @@ static void block_of_kernels(const struct fwgen_convolution *conv,
     for (uint32_t i = 0; i < count; i++) {
         int32_t *pixel = &values[i * block];
 
-        for (uint32_t k = 0; k < block; k++) {
-            pixel[k] = k < kernels ? fwgen_saturate32(fwgen_round_shift(
-                                         pixel[k], conv->truncate))
-                                   : 0;
+        for (uint32_t k = 0; conv->truncate != 0u && k < kernels; k++) {
+            pixel[k] = (int32_t)fwgen_round_shift(pixel[k], conv->truncate);
+        }
+        for (uint32_t k = kernels; k < block; k++) {
+            pixel[k] = 0;
         }
         fwgen_post_pixel(&conv->post, surface, y, x + i, pixel);
     }
