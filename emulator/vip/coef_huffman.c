@@ -65,11 +65,10 @@ static uint16_t meaning(const uint8_t *header, unsigned length, unsigned value)
     unsigned byte = value >> 1 | (length != 0 ? 1u << (length - 1u) : 0u);
 
     if (table_size != 0 && (length == 0 || length == 8u)) {
+        /* Tables have 2 entries more than a power of two: none is missing. */
         unsigned index = length == 0 ? value : value + 2u;
 
-        return (uint16_t)(index < table_size
-                              ? COEF_RUN + header[TABLE_AT + index] + 1u
-                              : COEF_INVALID);
+        return (uint16_t)(COEF_RUN + header[TABLE_AT + index] + 1u);
     }
     if (table_size != 0 && length == 7u) {
         return (uint16_t)value;
@@ -144,9 +143,7 @@ static void emit_other(unsigned token, struct sink *sink)
 {
     uint64_t run = token - COEF_RUN;
 
-    if (token == COEF_INVALID) {
-        sink->error = "a run length outside its table";
-    } else if (sink->filled == sink->wanted) {
+    if (sink->filled == sink->wanted) {
         /* A symbol that fills up the last pair is one zero. */
         if (token != 0 && token != COEF_RUN + 1u) {
             sink->error = "a weight behind the last one";

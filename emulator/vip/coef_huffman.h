@@ -26,7 +26,7 @@
 #define COEF_CODES 12u
 
 /* Tables by code, and what each value behind it stands for: a byte, or
- * COEF_RUN and the number of zeros, or COEF_INVALID. */
+ * COEF_RUN and the number of zeros. */
 struct coef_coder {
     uint8_t bits[COEF_CODES]; /* of the value */
     uint16_t values[COEF_CODES][256];
@@ -34,7 +34,6 @@ struct coef_coder {
 };
 
 #define COEF_RUN 0x1000u
-#define COEF_INVALID 0x2000u
 
 /* False, and an error, when the header has a coding that is not known. */
 bool coef_coder_read(const struct vip_memory *memory, const uint8_t *header,

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from fwgen.check.random_vip_nn import V7, V8, NnFields, random_job
+from fwgen.check.vip_coefficients import BitWriter, HuffmanCoder
 from fwgen.reference.nvdla.memory import (
     DRAM,
     Memory,
@@ -262,6 +263,75 @@ def test_v7_planes_must_be_a_permutation(engine: NnEngine) -> None:
     for planes in ([0, 1, 2, 3, 3], [0, 1, 2, 3, 5]):
         store(engine, fields, IMAGE, make_blob(fields, WEIGHTS, [0] * 5, planes=planes))
         refused(engine, fields, "no free plane of 6 bytes")
+
+
+def place(engine: NnEngine, fields: NnFields, header: bytes, stream: BitWriter) -> None:
+    """A blob of one core's stream and one kernel that starts with 0."""
+    store(engine, fields, IMAGE[:1], header + stream.bytes() + bytes(4))
+
+
+def single(generation: int = V8) -> NnFields:
+    """One kernel of one weight."""
+    fields = NnFields(generation=generation, out_size=(5, 4))
+    fill_in(fields, IMAGE[:1], np.ones((1, 1, 1, 1), np.uint8))
+    return fields
+
+
+@pytest.mark.parametrize(("last", "text"), [(0, None), (5, "a weight behind the last one")])
+def test_v8_symbol_behind_the_last_weight(engine: NnEngine, last: int, text: str | None) -> None:
+    # 2 bytes of count and a block of 9: the 12th symbol fills up the last pair.
+    coder = HuffmanCoder(random.Random(3), 0)
+    stream = coder.stream(bytes([1, 0, 1, *[0] * 8, last]))
+    fields = single()
+    header = coder.header() + stream.length.to_bytes(4, "little")
+    place(engine, fields, header.ljust(64, b"\0"), stream)
+    if text is None:
+        assert run_fields(engine, fields) == (True, [])
+    else:
+        refused(engine, fields, text)
+
+
+@pytest.mark.parametrize(("run", "text"), [(0, None), (2, "a run passes the last weight")])
+def test_v7_run_past_the_end(engine: NnEngine, run: int, text: str | None) -> None:
+    bits = BitWriter()
+    for value, count in ((3, 8), (1, 16), (run, 3), (7, 8), (0, 32), (0, 32)):
+        bits.put(value, count)
+    fields = single(V7)
+    place(engine, fields, (64).to_bytes(4, "little").ljust(64, b"\0"), bits)
+    if text is None:
+        assert run_fields(engine, fields) == (True, [])
+    else:
+        refused(engine, fields, text)
+
+
+def test_v7_with_too_few_kernels(engine: NnEngine) -> None:
+    fields = prepare(engine, generation=V7)
+    other = NnFields(generation=V7, out_size=(3, 2), per_core=2, shift=6)
+    fill_in(other, IMAGE, WEIGHTS[:4])
+    store(engine, fields, IMAGE, make_blob(other, WEIGHTS[:4], [1, 2, 3, 4]))
+    refused(engine, fields, "the cores have 4 kernels, the descriptor 5")
+
+
+def test_v8_biases_outside_the_memory(engine: NnEngine) -> None:
+    fields = prepare(engine)
+    blob = make_blob(fields, WEIGHTS, [0] * 5)
+    fields.coefficients = engine.memory.size - len(blob) // 64 * 64
+    start = fields.coefficients
+    engine.memory[start:] = np.frombuffer(blob, np.uint8)[: engine.memory.size - start]
+    refused(engine, fields, "read of")
+
+
+def test_cores(engine: NnEngine) -> None:
+    fields = prepare(engine)
+    for cores, config, text in (
+        (4, 3 << 8, "jobs on some of the 4 cores"),
+        (0, 0, "0 cores are not modelled"),
+        (17, 0, "17 cores are not modelled"),
+    ):
+        engine.errors.clear()
+        ok, _ = engine.run(fields.words(), V8, cores, config)
+        assert not ok and text in engine.errors[0]
+    assert engine.run(fields.words(), V8, 4, 4 << 8)[0]
 
 
 def damage(rng: random.Random, words: list[int], memory: np.ndarray, blob: int) -> None:

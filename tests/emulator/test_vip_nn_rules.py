@@ -22,7 +22,9 @@ ONE_V7 = 15  # shift that makes V7's multiplier 1
 
 @pytest.fixture
 def engine(model_library: Path) -> Iterator[NnEngine]:
-    yield NnEngine(model_library)
+    made = NnEngine(model_library)
+    yield made
+    made.force_kernels(None)
 
 
 def line(*pixels: int) -> np.ndarray:
@@ -87,6 +89,16 @@ def test_negative_shifts_multiply(engine: NnEngine) -> None:
     fields = NnFields(generation=V7, out_size=(3, 1), out_zero=7, shift=-64)
     out = convolve(engine, fields, line(0, 1, 2), one_weight(1), [-1])
     assert out[0, 0].tolist() == [0, 7, 255]
+
+
+def test_negative_shifts_of_sums_too_large_for_doubles(engine: NnEngine) -> None:
+    # Stored shifts of -23 and -30 are shifts by 0 and by 7 to the left.
+    weights = np.ones((4, 1, 1, 1), np.uint8)
+    for shift in (-23, -30):
+        fields = NnFields(out_size=(1, 1), out_zero=9, shift=shift)
+        starts = [(1 << 31) - 1, -(1 << 31), 0, 1]
+        out = convolve(engine, fields, line(128), weights, starts)
+        assert out[:, 0, 0].tolist() == [255, 0, 9, 255]
 
 
 def test_largest_shift_leaves_the_zero_point(engine: NnEngine) -> None:
@@ -162,7 +174,9 @@ def test_pooling_of_odd_sizes(engine: NnEngine, pooling: int, expected: list[lis
     assert out[0].tolist() == expected
 
 
-def test_a_kernel_of_more_products_than_32_bits_sum(engine: NnEngine) -> None:
+@pytest.mark.parametrize("kernels", ["plain", "plain-bytes", "plain-signed"])
+def test_a_kernel_of_more_products_than_32_bits_sum(engine: NnEngine, kernels: str) -> None:
+    assert engine.force_kernels(kernels)
     # 70000 products of 255 * 127 are 2^31.07; scaled by 2^-24 that is 135.09.
     image = np.full((70000, 1, 1), 255, np.uint8)
     weights = np.full((1, 70000, 1, 1), 255, np.uint8)
