@@ -49,8 +49,9 @@ class Access:
                     f"the ring of the {self.what}, {self.ring} bytes before "
                     f"{ring_end.describe()}, leaves its {size} bytes"
                 )
-            if first < ring_end.offset - self.ring:  # what lies behind the end goes round
-                return f"the {self.what} at {where} begins before its ring"
+            # What lies behind the end goes round, but no place is that far away.
+            if not ring_end.offset - self.ring <= first <= ring_end.offset + size:
+                return f"the {self.what} at {where} begins outside its ring"
             return None
         if first < 0 or end > size:
             return (

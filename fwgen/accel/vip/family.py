@@ -7,6 +7,7 @@ from fwgen.accel.vip import registers, rules, rules_nn, rules_tp
 from fwgen.accel.vip.build import build_program, operation_name
 from fwgen.accel.vip.configurations import CONFIGURATIONS, Configuration, configuration
 from fwgen.accel.vip.fields import descriptor_words, places
+from fwgen.accel.vip.loads import state_loads
 from fwgen.errors import ModelError, UsageError
 from fwgen.model.model import Model
 from fwgen.model.nbg.container import Container
@@ -50,11 +51,16 @@ def _job_reason(container: Container, config: Configuration, operation: NbgOpera
     if wrong:
         return wrong[0]
     found, _ = places(container, operation, descriptor_words(container, operation))
+    loads = state_loads(container, operation)[0]
     if operation.type is OperationType.NN:
         nn = decode_nn(container, operation)
-        return rules.apply(rules_nn.RULES, rules.Context(config, container, operation, nn, found))
+        return rules.apply(
+            rules_nn.RULES, rules.Context(config, container, operation, nn, found, loads)
+        )
     tp = decode_tp(container, operation)
-    return rules.apply(rules_tp.RULES, rules.Context(config, container, operation, tp, found))
+    return rules.apply(
+        rules_tp.RULES, rules.Context(config, container, operation, tp, found, loads)
+    )
 
 
 def _check(model: NbgModel, config: Configuration) -> CheckReport:

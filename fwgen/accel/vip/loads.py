@@ -9,7 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fwgen.accel.vip.fields import VIP_SRAM_BASE, Place, patched
-from fwgen.accel.vip.registers import NN_GROUP_END, NN_JOB, SRAM_REMAP, STATE_NAMES, TP_JOB
+from fwgen.accel.vip.registers import (
+    API_MODE,
+    API_MODE_CL,
+    NN_CONFIG,
+    NN_CONFIG_CORES,
+    NN_GROUP_END,
+    NN_JOB,
+    SRAM_REMAP,
+    STATE_NAMES,
+    TP_JOB,
+)
 from fwgen.model.nbg.container import Container
 from fwgen.model.nbg.records import NbgOperation, OperationType, PatchSource
 from fwgen.model.nbg.states import decode_states
@@ -87,6 +97,10 @@ def state_loads(
     if job is not None and [load.state for load in loads if load.is_job] != [job]:
         reasons.append("its state buffer does not start the job exactly once")
     for load in loads:
+        if load.state == NN_CONFIG and load.value & NN_CONFIG_CORES:
+            reasons.append(f"it runs on some of the NN cores only: NN_CONFIG {load.value:#x}")
+        if load.state == API_MODE and load.value != API_MODE_CL:
+            reasons.append(f"it sets the API mode {load.value:#x}, not {API_MODE_CL}")
         if load.state == SRAM_REMAP and load.value != VIP_SRAM_BASE:
             reasons.append(f"it puts the VIP's SRAM at {load.value:#x}, not {VIP_SRAM_BASE:#x}")
     return tuple(loads), tuple(reasons)

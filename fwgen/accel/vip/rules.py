@@ -16,7 +16,7 @@ from fwgen.accel.protocol import RuleText
 from fwgen.accel.vip.configurations import Configuration, describe_target
 from fwgen.accel.vip.extents import Access
 from fwgen.accel.vip.fields import Place, descriptor_words, places
-from fwgen.accel.vip.loads import state_loads
+from fwgen.accel.vip.loads import StateLoad, state_loads
 from fwgen.model.nbg.container import Container
 from fwgen.model.nbg.nn import NnJob
 from fwgen.model.nbg.records import DATA_FORMATS, NbgOperation, OperationType, PatchSource
@@ -34,6 +34,7 @@ class Context(Generic[J]):
     operation: NbgOperation
     job: J
     places: Mapping[int, Place]
+    loads: tuple[StateLoad, ...] = ()
 
 
 Rule = Callable[[Context[J]], str | None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fwgen.accel.vip import fields
 from fwgen.accel.vip.coefficients import nn_reason
 from fwgen.accel.vip.extents import Access, nn_input, nn_output
+from fwgen.accel.vip.registers import NN_CONFIG, NN_CONFIG_NO_ZDP
 from fwgen.accel.vip.rules import Context, access_reason, coefficients
 from fwgen.model.nbg.nn import NnJob
 from fwgen.model.nbg.records import PatchSource
@@ -80,12 +81,16 @@ def rule_size(c: Nn) -> str | None:
         return f"its input rows have {job.input_row} bytes, their pixels {job.input_width}"
     if job.stored_size()[0] > job.output_row:
         return f"its output rows have {job.output_row} bytes, their pixels {job.stored_size()[0]}"
+    if job.output_channels > 1 and job.stored_size()[1] > job.output_rows:
+        return f"its output planes have {job.output_rows} rows of {job.stored_size()[1]}"
+    if job.border > 0xFF:
+        return f"the value of its border is {job.border}, no uint8"
     return None
 
 
 def rule_memory(c: Nn) -> str | None:
     """Every byte that is read or written lies in the tensor, pool or SRAM that the patches
-    name, or in its ring buffer. (Where V7 engines write, their coefficients say.)
+    name, or in its ring buffer.
     """
     job, places = c.job, c.places
     accesses = [
@@ -99,19 +104,16 @@ def rule_memory(c: Nn) -> str | None:
         )
     ]
     output = places[fields.OUTPUT]
-    if c.config.generation == 8:
-        accesses.append(
-            Access(
-                "output",
-                output,
-                0,
-                nn_output(job),
-                job.output_ring * 64,
-                places[fields.OUTPUT_RING_END],
-            )
+    accesses.append(
+        Access(
+            "output",
+            output,
+            0,
+            nn_output(job),
+            job.output_ring * 64,
+            places[fields.OUTPUT_RING_END],
         )
-    else:
-        accesses.append(Access("output", output, 0, 1))
+    )
     if c.config.generation != 8 and PatchSource.VIP_SRAM in (
         places[fields.INPUT].source,
         output.source,
@@ -121,8 +123,8 @@ def rule_memory(c: Nn) -> str | None:
 
 
 def rule_coefficients(c: Nn) -> str | None:
-    """Kernel streams and biases lie in their entry; their number is that of the output
-    channels.
+    """Kernel streams and biases lie in their entry and hold exactly the kernels of the job;
+    on V7 engines each kernel fills an output plane of its own.
     """
     place = c.places.get(fields.COEFFICIENTS)
     if place is None:
@@ -131,7 +133,9 @@ def rule_coefficients(c: Nn) -> str | None:
     start = c.container.coefficients[place.index].offset + place.offset
     if (start - c.container.coefficient_block.offset) % 64:
         return "its coefficients are not aligned to 64 bytes"
-    reason = nn_reason(data, c.job.output_channels, c.config)
+    config_word = next((w.value for w in c.loads if w.state == NN_CONFIG), 0)
+    skipping = not config_word & NN_CONFIG_NO_ZDP
+    reason = nn_reason(data, c.job, c.config, zero_skipping=skipping)
     return reason and f"its coefficients are damaged: {reason}"
 
 
