@@ -26,6 +26,7 @@ class Access:
         low, high: first byte and end, from there; low may be negative.
         ring: bytes of the ring buffer, 0 for none.
         ring_end: the first byte behind the ring.
+        exact: whether all bytes up to `high` are touched; else it is a bound.
     """
 
     what: str
@@ -34,6 +35,7 @@ class Access:
     high: int
     ring: int = 0
     ring_end: Place | None = None
+    exact: bool = True
 
     def reason(self, size: int) -> str | None:
         """Why the access leaves its memory of `size` bytes; None if it does not."""
@@ -52,6 +54,8 @@ class Access:
             # What lies behind the end goes round, but no place is that far away.
             if not ring_end.offset - self.ring <= first <= ring_end.offset + size:
                 return f"the {self.what} at {where} begins outside its ring"
+            if self.exact and end - first > self.ring:
+                return f"the {self.what} at {where} has {end - first} bytes, its ring {self.ring}"
             return None
         if first < 0 or end > size:
             return (

@@ -118,6 +118,7 @@ def rule_memory(c: Tp) -> str | None:
             *tp_output(job),
             job.output_ring * 64,
             places[fields.TP_OUTPUT_RING_END],
+            exact=False,
         ),
     )
     return access_reason(c, accesses)
