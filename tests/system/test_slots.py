@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -17,6 +19,7 @@ from noisy_line import Noise, NoisyLine
 from fwgen.board.profile import load_board
 from fwgen.build.options import BuildKind, BuildOptions
 from fwgen.cli.main import run as fwgen
+from fwgen.errors import DeviceError
 from fwgen.machine import slots, tensors
 from fwgen.machine.from_board import machine_config
 from fwgen.machine.link import Link
@@ -69,6 +72,13 @@ class Device:
                     pass
 
 
+def read_console(session: QemuSession) -> None:
+    """A console that nobody reads stops the firmware when the line is full."""
+    with contextlib.suppress(DeviceError):
+        while True:
+            print(session.console_line().receive(time.monotonic() + 1.0).decode(), end="")
+
+
 @pytest.fixture
 def boot(tmp_path: Path) -> Iterator[Callable[[str], Device]]:
     """Builds and boots the digits firmware with slots: (board) -> Device."""
@@ -89,12 +99,12 @@ def boot(tmp_path: Path) -> Iterator[Callable[[str], Device]]:
         proxy = NoisyLine(fd, fd, Noise())
         proxy.start()
         running.append(Device(session, proxy, monitor))
+        threading.Thread(target=read_console, args=(session,), daemon=True).start()
         return running[-1]
 
     yield start
     for device in running:
         device.line.__exit__()
-        print(device.session.console_line().receive(time.monotonic() + 0.1).decode())
         device.session.close()
 
 
