@@ -266,8 +266,8 @@ class _Rules(Rules):
                         f"the {key} of the accelerator, as family '{item.family}' has one",
                     )
             return True
-        for key in (*keys, "irq_priority", "reset_register", "sram"):
-            if getattr(item, key) is not None:
+        for key in (*keys, "irq_priority", "reset_register", "sram", "power_on"):
+            if getattr(item, key) not in (None, ()):
                 self.fail(
                     (*path, key),
                     f"family '{item.family}' has no '{key}': it is no hardware",

@@ -21,7 +21,7 @@ from fwgen.machine.session import QemuSession
 
 pytestmark = pytest.mark.qemu
 
-SAME = ("a311d", "rv1109")  # machines of vim3 and rv1126
+SAME = ("a311d", "rv1109", "rv1126-cpu")  # machines of vim3 and rv1126
 UARTS = {"dw_apb_uart": 1, "imx_uart": 2, "meson_uart": 3}
 
 

@@ -28,7 +28,7 @@ BOARDS = {
     "nv_large": ["mps3-an547-nv-large", "mps2-an500-nv-large"],
 }
 ON_CPU = {
-    "nv_small": ["mps2-an385-cpu", "mps2-an386-cpu", "mps3-an547-cpu"],
+    "nv_small": ["mps2-an385-cpu", "mps2-an386-cpu", "mps3-an547-cpu", "rv1126-cpu"],
     "nv_large": ["mps3-an547-cpu-nv-large"],
 }
 """Portable kernels on the Cortex-M3, those for the DSP extension on the others."""
