@@ -103,6 +103,10 @@ struct accel_family {
     bool (*fault)(struct accel_model *model, const char *spec, char *error,
                   size_t error_size);
     uint32_t window_size; /* bytes of the register window */
+    /* Whether this register write resets the accelerator. It then waits for an
+     * execute() under way, which an owner may want to wait for beforehand, with
+     * its own locks open. NULL: no register does. */
+    bool (*resets)(uint32_t offset, uint32_t value);
 };
 
 /* The families built into this library, NULL-terminated. */

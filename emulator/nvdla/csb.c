@@ -21,6 +21,8 @@
 
 #include "model.h"
 
+#define GEC_SWRESET 0x0e004u
+
 void nvdla_guest_error(struct accel_model *model, const char *format, ...)
 {
     model->error_total++;
@@ -221,6 +223,11 @@ static bool is_lut_register(uint32_t offset)
            (offset >= CDP_S_LUT_ACCESS_CFG && offset < CDP_D_OP_ENABLE);
 }
 
+bool nvdla_csb_resets(uint32_t offset, uint32_t value)
+{
+    return offset == GEC_SWRESET && (value & 1u) != 0;
+}
+
 void nvdla_csb_write(struct accel_model *model, uint32_t offset, uint32_t value)
 {
     const struct nvdla_register *reg = look_up(model, offset, "write");
@@ -263,8 +270,8 @@ void nvdla_csb_write(struct accel_model *model, uint32_t offset, uint32_t value)
             nvdla_bdma_launch(model, offset == BDMA_CFG_LAUNCH1 ? 1u : 0u);
         }
         return;
-    case 0x0e004: /* GEC.SWRESET */
-        if ((value & 1u) != 0) {
+    case GEC_SWRESET:
+        if (nvdla_csb_resets(offset, value)) {
             nvdla_family.reset(model);
         }
         return;

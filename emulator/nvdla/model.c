@@ -238,4 +238,5 @@ const struct accel_family nvdla_family = {
     .register_name = nvdla_csb_name,
     .fault = nvdla_fault_arm,
     .window_size = NVDLA_WINDOW,
+    .resets = nvdla_csb_resets,
 };

@@ -148,6 +148,7 @@ struct accel_model {
 uint32_t nvdla_csb_read(struct accel_model *model, uint32_t offset);
 void nvdla_csb_write(struct accel_model *model, uint32_t offset,
                      uint32_t value);
+bool nvdla_csb_resets(uint32_t offset, uint32_t value);
 const char *nvdla_csb_name(uint32_t offset);
 __attribute__((format(printf, 2, 3))) void
 nvdla_guest_error(struct accel_model *model, const char *format, ...);

@@ -292,6 +292,17 @@ static uint64_t mmio_read(void *opaque, uint64_t addr, unsigned size)
     return value;
 }
 
+/* Waits for the worker. It may want the big lock for an access that ends in a
+ * device, so a reset that waited for it in the model could wait for ever. */
+static void settle(struct accel_device *device)
+{
+    if (device->threaded) {
+        device->resetting = true;
+        worker_settle(&device->worker);
+        device->resetting = false;
+    }
+}
+
 static void mmio_write(void *opaque, uint64_t addr, uint64_t data,
                        unsigned size)
 {
@@ -305,6 +316,10 @@ static void mmio_write(void *opaque, uint64_t addr, uint64_t data,
     catch_up(device);
     record_access(&device->record, now_ns(), true, addr, data,
                   device->family->register_name(offset));
+    if (device->family->resets != NULL &&
+        device->family->resets(offset, (uint32_t)data)) {
+        settle(device);
+    }
     device->family->write(device->model, offset, (uint32_t)data);
     if (device->threaded &&
         device->family->next_event(device->model) != ACCEL_NO_EVENT) {
@@ -328,11 +343,7 @@ static void reset(void *opaque)
 {
     struct accel_device *device = opaque;
 
-    if (device->threaded) {
-        device->resetting = true;
-        worker_settle(&device->worker);
-        device->resetting = false;
-    }
+    settle(device);
     qemu.timer_del(device->timer);
     device->family->reset(device->model);
     device->cycles = cycles_at(device, now_ns());

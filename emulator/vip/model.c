@@ -208,4 +208,5 @@ const struct accel_family vip_family = {
     .register_name = vip_register_name,
     .fault = vip_fault_arm,
     .window_size = VIP_WINDOW,
+    .resets = vip_register_resets,
 };

@@ -140,6 +140,7 @@ uint32_t vip_register_read(struct accel_model *model, uint32_t offset);
 void vip_register_write(struct accel_model *model, uint32_t offset,
                         uint32_t value);
 const char *vip_register_name(uint32_t offset);
+bool vip_register_resets(uint32_t offset, uint32_t value);
 void vip_registers_reset(struct accel_model *model);
 
 /* interrupt.c */

@@ -54,6 +54,8 @@
 #define IDLE_NN 0x20000u
 #define IDLE_TP 0x40000u
 
+#define AHB_RESET 0x1u
+
 #define COMMAND_ENABLE 0x10000u
 #define COMMAND_PREFETCH 0xffffu
 
@@ -192,11 +194,17 @@ uint32_t vip_register_read(struct accel_model *model, uint32_t offset)
     }
 }
 
+bool vip_register_resets(uint32_t offset, uint32_t value)
+{
+    return (offset == CLOCK_CONTROL && (value & SOFT_RESET) != 0) ||
+           (offset == AHB_CONTROL && (value & AHB_RESET) != 0);
+}
+
 static void write_clock(struct accel_model *model, uint32_t value)
 {
     uint32_t old = model->regs[CLOCK_CONTROL / 4u];
 
-    if ((value & SOFT_RESET) != 0) {
+    if (vip_register_resets(CLOCK_CONTROL, value)) {
         vip_model_reset(model);
     }
     if ((value & FSCALE_LOAD) == 0) {
@@ -270,13 +278,13 @@ void vip_register_write(struct accel_model *model, uint32_t offset,
         vip_intr_update(model);
         return;
     case AHB_CONTROL:
-        if ((value & 1u) != 0) {
+        if (vip_register_resets(AHB_CONTROL, value)) {
             uint32_t clock = model->regs[CLOCK_CONTROL / 4u];
 
             vip_model_reset(model);
             model->regs[CLOCK_CONTROL / 4u] = clock;
         }
-        model->regs[AHB_CONTROL / 4u] = value & ~1u;
+        model->regs[AHB_CONTROL / 4u] = value & ~AHB_RESET;
         return;
     case MMU_CONTROL:
     case MMU_SEC_CONTROL:

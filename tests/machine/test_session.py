@@ -192,7 +192,7 @@ def test_reset_register(
     trace = tmp_path / "trace.txt"
     # 20 ms for the operation: it is not over before the guest writes the register.
     machine = an385(toy(config=config, reset=reset, clock_hz=1_000_000), icount=icount)
-    elf = bare_program(10, RESET=reset, EARLY=int(icount is None))
+    elf = bare_program(10, RESET=reset, EARLY=int(icount is None), DWELL=0)
     session = QemuSession(elf, machine, module=toy_module, limit=20, trace=trace)
     assert finish(session) == 0
     assert session.summaries[0].operations == 1
@@ -204,6 +204,23 @@ def test_reset_register(
         ["W", "0x50020000", "0x00000000", "SOC.RESET"],
         ["W", "0x50020000", "0x00000002", "SOC.RESET"],
         ["R", "0x50020000", "0x00000000", "SOC.RESET"],
+    ]
+
+
+@pytest.mark.parametrize("icount", [5, None])
+@pytest.mark.parametrize("config", ["fast", "slow"])
+def test_reset_by_a_register_of_the_model(
+    bare_program: Program, toy_module: Path, config: str, icount: int | None
+) -> None:
+    """The same with a register of the accelerator's own: the device waits for the worker."""
+    machine = an385(toy(config=config, clock_hz=1_000_000), icount=icount)
+    dwell = 20000 if config == "slow" and icount is None else 0
+    elf = bare_program(10, RESET=0x50000020, EARLY=int(icount is None), DWELL=dwell)
+    session = QemuSession(elf, machine, module=toy_module, limit=20)
+    assert finish(session) == 0
+    assert session.summaries[0].operations == 1
+    assert [e.message for e in session.guest_errors] == [
+        "write of 2 bytes at offset 0x20: only aligned 32-bit accesses exist"
     ]
 
 
