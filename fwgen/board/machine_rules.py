@@ -82,12 +82,6 @@ class _MachineRules(Rules):
                         "no such key",
                     )
             return
-        if cpu.timer_hz is None:
-            self.fail(
-                ("cpu",),
-                "the key 'cpu.timer_hz' is missing",
-                "the frequency of the Arm generic timer in Hz, which gives the tick",
-            )
         if cpu.prio_bits < 4:
             self.fail(
                 ("cpu", "prio_bits"),

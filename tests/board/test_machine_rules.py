@@ -85,7 +85,6 @@ serial = 1
 # (old text, new text, text of the error's line, key, message, expected)
 WRONG = [
     ("timer_hz = 24_000_000\n", "timer_hz = 0\n", "timer_hz", "cpu.timer_hz", "bad value 0", ""),
-    ("timer_hz = 24_000_000\n", "", "[cpu]", "cpu", "'cpu.timer_hz' is missing", "in Hz"),
     ("prio_bits = 4", "prio_bits = 3", "prio_bits", "cpu.prio_bits", "at least 4", "4 to 8"),
     ("gic_cpu_interface = 0xfeff2000\n", "", "[cpu]", "cpu", "cpu.gic_cpu_interface", "base"),
     ("0xfeff2000", "0xfeff1000", "0xfeff1000", "cpu.gic_cpu_interface", "overlaps cpu.gic_dis", ""),

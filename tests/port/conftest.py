@@ -1,16 +1,28 @@
-"""Boards of the Cortex-A port: QEMU's generic `virt` machine in three forms."""
+"""Fixtures of the port's tests; the work is in port_firmware.py."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
-
-HERE = Path(__file__).resolve().parent
-BOARDS = HERE / "boards"
+from port_firmware import GICV2, GICV3, RV1126, Firmware, build_application
 
 
-@pytest.fixture(params=["virt-a7", "virt-a7-gicv3", "virt-a7-hyp"])
+@pytest.fixture(params=[GICV2, GICV3, RV1126], ids=["gicv2", "gicv3", "rv1126"])
 def board_file(request: pytest.FixtureRequest) -> str:
-    """A profile: GICv2, GICv3, and GICv2 entered in HYP."""
-    return str(BOARDS / f"{request.param}.toml")
+    """A board, by name or profile."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def firmware(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Firmware]:
+    """The application on a board; built once for each."""
+    built: dict[str, Firmware] = {}
+
+    def make(board_file: str) -> Firmware:
+        if board_file not in built:
+            folder = tmp_path_factory.mktemp("port") / "build"
+            built[board_file] = build_application(board_file, folder)
+        return built[board_file]
+
+    return make
