@@ -13,6 +13,7 @@ import ctypes
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,9 +24,25 @@ from fwgen.check.random_layers import UNITS, make_case, run_case
 from fwgen.check.replay import play_trace
 from fwgen.check.targets import CONFIGURATIONS, open_target
 from fwgen.check.trace import read_trace
+from fwgen.program.kernels import (
+    Converter,
+    Convolution,
+    Cube,
+    Lut,
+    LutFlag,
+    Normalisation,
+    NormaliseFlag,
+    Pointwise,
+    Pooling,
+    PoolMethod,
+    Post,
+    Stage,
+    StageFlag,
+)
 
 RTOS = Path(__file__).resolve().parents[2] / "rtos"
 SOURCES = ("convolution", "dot", "lut", "normalisation", "pointwise", "pooling", "post")
+PROGRAM_ERROR = 19  # FWGEN_ERROR_PROGRAM
 CASES = int(os.environ.get("FWGEN_CPU_CASES", "6"))
 FIRST_SEED = int(os.environ.get("FWGEN_CPU_SEED", "0"))
 
@@ -114,3 +131,48 @@ def test_kernels_replay_the_hardwares_vectors(kernels: ctypes.CDLL) -> None:
         assert result.passed, f"{path.stem}: {result.reason}"
         compared += result.bytes_compared
     assert compared > 0
+
+
+@pytest.mark.parametrize("name", ["convolution", "pointwise", "pooling", "normalisation"])
+def test_wrong_numbers_of_words_are_errors_of_the_program(kernels: ctypes.CDLL, name: str) -> None:
+    function = getattr(kernels, f"fwgen_kernel_{name}")
+    for count in (0, 1, 7, 200):
+        # All zero: blocks of 0 channels, which no program has.
+        assert function((ctypes.c_uint32 * 256)(), count) == PROGRAM_ERROR, count
+
+
+def test_structures_have_the_words_of_the_header(tmp_path: Path) -> None:
+    """The generator's structures against the compiler's, by size and by offset."""
+    post = Post(Cube(), 8, Converter(), (Stage(StageFlag.NONE),))
+    zeros = {
+        "fwgen_cube": Cube(),
+        "fwgen_converter": Converter(),
+        "fwgen_stage": Stage(StageFlag.NONE),
+        "fwgen_post": replace(post, stages=()),
+    }
+    conv = Convolution(Cube(), *(0,) * 25, replace(post, stages=()))
+    pool = Pooling(Cube(), Cube(), *(0,) * 12, PoolMethod.AVERAGE, 0, 0, (0,) * 8)
+    zeros |= {
+        "fwgen_convolution": conv,
+        "fwgen_pointwise": Pointwise(Cube(), 0, 0, 0, replace(post, stages=())),
+        "fwgen_pooling": pool,
+        "fwgen_normalisation": Normalisation(
+            Cube(), Cube(), 0, 0, 0, 0, 0, 0, NormaliseFlag.NONE, 0, Converter()
+        ),
+    }
+    lines = [f'printf("{name} %zu\\n", sizeof(struct {name}));' for name in zeros]
+    lines.append('printf("fwgen_lut %zu\\n", offsetof(struct fwgen_lut, l) + 2 * 257);')
+    source = tmp_path / "sizes.c"
+    source.write_text(
+        "#include <stddef.h>\n#include <stdio.h>\n"
+        f'#include "arguments.h"\n#include "lut.h"\nint main(void) {{ {" ".join(lines)} }}\n'
+    )
+    program = tmp_path / "sizes"
+    subprocess.run(
+        ["gcc", "-std=c11", f"-I{RTOS / 'kernels'}", str(source), "-o", str(program)], check=True
+    )
+    text = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+    sizes = {line.split()[0]: int(line.split()[1]) for line in text.splitlines()}
+    lut = Lut(*(0,) * 5, LutFlag.NONE, *(0,) * 3, *((0, 0),) * 4, (0,) * 65, (0,) * 257)
+    assert sizes.pop("fwgen_lut") == len(lut.data())
+    assert sizes == {name: 4 * len(value.words()) for name, value in zeros.items()}
