@@ -40,7 +40,8 @@ class DemoReport:
         right_by_reference: how many get it from the reference.
         bytes_compared, bytes_different: target against reference, every byte of the output.
         guest_errors: what the firmware did wrong to the accelerator.
-        cycles: accelerator cycles of one inference, by the emulator's estimate.
+        cycles: accelerator cycles of one inference, by the emulator's estimate; 0 where the CPU
+            does the work.
         accelerator_hz: accelerator clock of the board; the CPU's where the CPU does the work.
         device_ms: time of one inference on the target's own clock.
         seconds: wall-clock time of all inferences.

@@ -45,11 +45,14 @@ def demo(board: str, images: int, directory: Path, timeout: float) -> int:
         f"accuracy             {report.right} of {report.images} images right "
         f"({100 * report.right / report.images:.1f} %)"
     )
-    print_line(
-        f"time per inference   {report.cycles} accelerator cycles (estimate), "
-        f"{1000 * report.cycles / report.accelerator_hz:.3f} ms at "
-        f"{report.accelerator_hz / 1e6:g} MHz; {report.device_ms:.3f} ms with the driver"
-    )
+    time = f"{report.device_ms:.3f} ms on the CPU at {report.accelerator_hz / 1e6:g} MHz"
+    if report.cycles:
+        time = (
+            f"{report.cycles} accelerator cycles (estimate), "
+            f"{1000 * report.cycles / report.accelerator_hz:.3f} ms at "
+            f"{report.accelerator_hz / 1e6:g} MHz; {report.device_ms:.3f} ms with the driver"
+        )
+    print_line(f"time per inference   {time}")
     print_line(
         f"emulation            {report.seconds:.1f} s for {report.images} inferences "
         "and their transfers"
