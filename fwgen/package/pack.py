@@ -187,6 +187,13 @@ def _check(program: Program) -> None:
                 f"the model has {number} {what}", where=where, expected=f"at most {limit} in a slot"
             )
     for buffer in program.buffers:
+        if buffer.relocations:
+            raise ModelError(
+                f"constant '{buffer.name}' holds addresses, which differ from slot to slot",
+                where=where,
+                expected="a model for an accelerator that reads addresses from registers only",
+                hints=("Build it into the firmware with `fwgen build`.",),
+            )
         if buffer.data is not None and buffer.role is not Role.CONSTANT:
             raise ModelError(
                 f"buffer '{buffer.name}' needs initial contents",

@@ -18,8 +18,12 @@ from fwgen.accel.vip.configurations import BY_TARGET
 from fwgen.board.profile import load_board
 from fwgen.board.types import Board
 from fwgen.build.options import BuildKind, BuildOptions
+from fwgen.build.toolchain import core_flags
+from fwgen.errors import UsageError
+from fwgen.machine.frames import Status
 from fwgen.machine.from_board import machine_config
 from fwgen.machine.inference import Target
+from fwgen.machine.link import LinkError
 from fwgen.machine.session import QemuSession
 from fwgen.pipeline import build_models
 
@@ -101,8 +105,88 @@ def run_all(graphs: Sequence[NbgCase], board: Board, folder: Path, options: Buil
     return compared
 
 
+def board_of(folder: Path, target: int) -> Board:
+    """The board that has the NPU; a Cortex-M7 with it where its core is not supported."""
+    board = load_board(BOARDS[target])
+    try:
+        core_flags(board.cpu.core)
+    except UsageError:
+        return an500(folder, target)
+    return board
+
+
 @pytest.mark.parametrize("target", list(BOARDS), ids=list(BOARDS.values()))
-def test_graphs_run_on_a_cortex_m(testdata: Path, tmp_path: Path, target: int) -> None:
+def test_graphs_run_on_their_board(testdata: Path, tmp_path: Path, target: int) -> None:
     graphs = cases(testdata, target)
     options = BuildOptions(kind=BuildKind.TEST, exclusive=(("all",),), jobs=2)
-    assert run_all(graphs, an500(tmp_path, target), tmp_path, options) > 0
+    assert run_all(graphs, board_of(tmp_path, target), tmp_path, options) > 0
+
+
+FAULTS = [
+    # fault, status of the inference it hits (None: it succeeds), whether the network is split
+    ("irq-lost:0", Status.TIMEOUT, False),
+    ("irq-lost:1", Status.TIMEOUT, True),
+    ("stuck-busy:2", Status.TIMEOUT, False),
+    ("stuck-busy:2", Status.TIMEOUT, True),
+    ("dma-error:3", Status.DEVICE, False),
+    ("dma-error:3", Status.DEVICE, True),
+    ("irq-twice:0", None, False),
+    ("irq-spurious:0", None, True),
+]
+
+
+@pytest.fixture(scope="module")
+def split(testdata: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[bool, Path]:
+    """net_lenet_9F, five NN jobs, in one submission and in one for each job: the ELF files."""
+    (graph,) = [c for c in cases(testdata, 0x9F) if c.name == "net_lenet_9F"]
+    out = {}
+    for each in (False, True):
+        folder = tmp_path_factory.mktemp("split")
+        options = BuildOptions(kind=BuildKind.TEST, each_operation=each, timeout_ms=50, jobs=2)
+        out[each] = build_models([graph.path], an500(folder, 0x9F), folder / "b", options).elf
+    return out
+
+
+@pytest.mark.parametrize(("fault", "status", "each"), FAULTS)
+def test_a_failed_run_is_reported_and_the_next_one_is_right(
+    testdata: Path,
+    tmp_path: Path,
+    split: dict[bool, Path],
+    fault: str,
+    status: Status | None,
+    each: bool,
+) -> None:
+    (graph,) = [c for c in cases(testdata, 0x9F) if c.name == "net_lenet_9F"]
+    inputs = dict(enumerate(graph.tensors("in")))
+    expected = dict(enumerate(graph.tensors("out")))
+    machine = machine_config(an500(tmp_path, 0x9F), faults={"dla0": [fault]})
+    with QemuSession(split[each], machine, limit=120) as session:
+        target = Target(session)
+        if status is None:
+            assert target.infer(inputs, expected).passed
+        else:
+            with pytest.raises(LinkError) as caught:
+                target.infer(inputs)
+            assert caught.value.status == status
+            failed = session.link.status().last_failed_operation
+            assert failed == (int(fault.rpartition(":")[2]) if each else None)
+        for _ in range(2):
+            assert target.infer(inputs, expected).passed
+        if each:
+            times = session.link.profile()
+            assert len(times) == 5 and all(times)
+
+
+def test_the_wrong_npu_is_told(testdata: Path, tmp_path: Path, split: dict[bool, Path]) -> None:
+    """Firmware for an i.MX 8M Plus on an RV1126's NPU: the register is named, nothing runs."""
+    (graph,) = [c for c in cases(testdata, 0x9F) if c.name == "net_lenet_9F"]
+    with QemuSession(split[False], machine_config(an500(tmp_path, 0xB5)), limit=120) as session:
+        target = Target(session)
+        with pytest.raises(LinkError) as caught:
+            target.infer(dict(enumerate(graph.tensors("in"))))
+        assert caught.value.status == Status.DEVICE
+        text = session.console.text()
+    assert (
+        "dla0: identity register 0x00000024 reads 0x00008003, this image is for "
+        "vip8000nanosi_plus_pid0x9f with 0x00008002" in text
+    )
