@@ -215,8 +215,9 @@ void vip_job_complete(struct accel_model *model)
         (void)pthread_mutex_unlock(&model->computing);
         return;
     }
-    job->inject_dma_error =
-        accel_fault_strikes(&model->faults, FAULT_DMA_ERROR, index, NULL);
+    if (accel_fault_strikes(&model->faults, FAULT_DMA_ERROR, index, NULL)) {
+        job->inject_dma_error = true; /* nobody else computes then: in_order */
+    }
     vip_job_compute(model);
     atomic_store_explicit(&job->state, VIP_JOB_FREE, memory_order_release);
     report_errors(model, job);

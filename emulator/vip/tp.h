@@ -65,6 +65,7 @@ int32_t tp_post_shift(const uint32_t *words);
 struct tp_line {
     uint32_t base; /* address of its first byte, a multiple of TP_LINE */
     bool used;
+    unsigned low, high; /* the first and last byte stored */
     uint8_t mask[TP_LINE / 8u];
     uint8_t data[TP_LINE];
 };
@@ -86,11 +87,8 @@ bool tp_output_close(struct tp_output *output);
 
 /* ---- tp_window.c ---- */
 
-struct tp_window {
-    uint8_t *data; /* planes of y.size rows of x.size pixels: one plane */
-};
-
-/* Reads one plane of the window, with its border. */
+/* Reads one plane of the window, y.size rows of x.size pixels, with its
+ * border. */
 bool tp_window_load(const struct tp_job *job, uint32_t plane, uint8_t *data,
                     struct vip_job_cost *cost);
 

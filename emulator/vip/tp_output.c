@@ -16,16 +16,16 @@ static bool marked(const struct tp_line *line, unsigned at)
 
 static void flush(struct tp_output *output, struct tp_line *line)
 {
-    unsigned at = 0;
+    unsigned at = line->low;
 
-    while (line->used && at < TP_LINE && !output->failed) {
+    while (line->used && at <= line->high && !output->failed) {
         unsigned first;
 
-        while (at < TP_LINE && !marked(line, at)) {
+        while (at <= line->high && !marked(line, at)) {
             at++;
         }
         first = at;
-        while (at < TP_LINE && marked(line, at)) {
+        while (at <= line->high && marked(line, at)) {
             at++;
         }
         if (at > first &&
@@ -50,6 +50,8 @@ bool tp_output_open(struct tp_output *output, const struct tp_job *job)
     }
     for (unsigned i = 0; i < TP_LINES; i++) {
         output->lines[i].used = false;
+        output->lines[i].low = 1;
+        output->lines[i].high = 0;
     }
     return true;
 }
@@ -65,7 +67,11 @@ void tp_output_store(struct tp_output *output, uint32_t address, uint8_t byte)
         memset(line->mask, 0, sizeof line->mask);
         line->base = at - inside;
         line->used = true;
+        line->low = inside;
+        line->high = inside;
     }
+    line->low = inside < line->low ? inside : line->low;
+    line->high = inside > line->high ? inside : line->high;
     line->data[inside] = byte;
     line->mask[inside / 8u] |= (uint8_t)(1u << (inside % 8u));
     output->bytes++;

@@ -91,3 +91,18 @@ def test_a_wrong_byte_is_noticed(model_library: Path, testdata: Path) -> None:
     inputs = [bytes(255 - b for b in data) for data in case.tensors("in")]
     assert player.run(inputs).outputs != tuple(case.tensors("out"))
     player.close()
+
+
+def test_cycles_of_a_convolution(model_library: Path, testdata: Path) -> None:
+    """12 x 12 x 4 pixels, 8 kernels of 3 x 3 x 4 at 100 places, 4 cores of 192 multipliers.
+
+    28800 products take 37 cycles. Input 576, output 800 and 288 weights are 1664 bytes: 104
+    cycles of a 16-byte bus, the longer of the two, and 100 for the job.
+    """
+    case = next(c for c in _cases(testdata) if c.name == "conv3x3_valid")
+    player = NbgPlayer(model_library, BY_TARGET[case.target].name, _container(case))
+    (operation,) = player.run(case.tensors("in")).operations
+    player.close()
+    assert operation.macs == 28800
+    assert operation.bytes_written == 800
+    assert operation.end_cycle - operation.start_cycle == 204
