@@ -36,8 +36,8 @@
 #include "dma.h"
 #include "interrupt.h"
 #include "options.h"
-#include "peripheral_device.h"
 #include "placement.h"
+#include "power.h"
 #include "qemu_api.h"
 #include "record.h"
 #include "worker.h"
@@ -45,16 +45,8 @@
 #define NS_PER_SECOND UINT64_C(1000000000)
 #define DEFAULT_CLOCK_HZ UINT64_C(100000000)
 #define MAX_FAULTS 16u
-#define MAX_NEEDS 16u
 #define RESET_BYTES 4u
 #define RESET_NAME "SOC.RESET"
-
-/* A word that must be so before registers can be accessed. */
-struct need {
-    uint64_t address;
-    uint64_t mask;
-    uint64_t value;
-};
 
 struct accel_device {
     /* Options. */
@@ -64,8 +56,7 @@ struct accel_device {
     char *intc;
     char *faults[MAX_FAULTS];
     unsigned fault_count;
-    struct need needs[MAX_NEEDS];
-    unsigned need_count;
+    struct power_needs power;
     uint64_t base;
     uint64_t size;
     uint64_t irq_number;
@@ -253,25 +244,18 @@ static bool access_is_valid(struct accel_device *device, const char *verb,
 static bool is_powered(struct accel_device *device, const char *verb,
                        uint64_t addr)
 {
-    for (unsigned i = 0; i < device->need_count; i++) {
-        const struct need *need = &device->needs[i];
-        char text[200];
-        uint32_t value = 0;
+    char missing[160];
+    char text[240];
 
-        if (peripheral_state(need->address, &value) &&
-            (value & need->mask) == need->value) {
-            continue;
-        }
-        snprintf(text, sizeof(text),
-                 "%s at offset 0x%" PRIx64
-                 ": the accelerator is not switched on, 0x%08" PRIx64
-                 " is 0x%08" PRIx32 " and not 0x%08" PRIx64
-                 " in bits 0x%08" PRIx64,
-                 verb, addr, need->address, value, need->value, need->mask);
-        record_guest_error(&device->record, now_ns(), text);
-        return false;
+    if (power_is_on(&device->power, missing, sizeof(missing))) {
+        return true;
     }
-    return true;
+    snprintf(text, sizeof(text),
+             "%s at offset 0x%" PRIx64
+             ": the accelerator is not switched on, %s",
+             verb, addr, missing);
+    record_guest_error(&device->record, now_ns(), text);
+    return false;
 }
 
 static uint64_t mmio_read(void *opaque, uint64_t addr, unsigned size)
@@ -417,65 +401,23 @@ static void *accel_begin(const char *value, char *error, size_t size)
     return device;
 }
 
-static bool set_text(char **place, const char *value)
+/* Options that are more than one number or text. */
+static bool special_option(struct accel_device *device, const char *key,
+                           const char *value, bool *known, char *error,
+                           size_t size)
 {
-    free(*place);
-    *place = strdup(value);
-    return *place != NULL;
-}
-
-/* Adds "ADDRESS:MASK:VALUE". */
-static bool add_need(struct accel_device *device, const char *value,
-                     char *error, size_t size)
-{
-    struct need need;
-    char *stop;
-
-    if (device->need_count == MAX_NEEDS) {
-        snprintf(error, size, "more than %u needs", MAX_NEEDS);
-        return false;
-    }
-    errno = 0;
-    need.address = strtoull(value, &stop, 0);
-    if (stop != value && *stop == ':') {
-        value = stop + 1;
-        need.mask = strtoull(value, &stop, 0);
-        if (stop != value && *stop == ':' &&
-            option_number(stop + 1, &need.value) && errno == 0 &&
-            (need.value & ~need.mask) == 0) {
-            device->needs[device->need_count++] = need;
-            return true;
-        }
-    }
-    snprintf(error, size, "needs= takes ADDRESS:MASK:VALUE");
-    return false;
-}
-
-static bool accel_option(void *overlay, const char *key, const char *value,
-                         char *error, size_t size)
-{
-    struct accel_device *device = overlay;
-    uint64_t *number = NULL;
-
-    snprintf(error, size, "out of memory");
-    if (strcmp(key, "config") == 0) {
-        return set_text(&device->config, value);
-    }
-    if (strcmp(key, "name") == 0) {
-        return set_text(&device->name, value);
-    }
-    if (strcmp(key, "intc") == 0) {
-        return set_text(&device->intc, value);
-    }
+    *known = true;
     if (strcmp(key, "fault") == 0) {
         if (device->fault_count == MAX_FAULTS) {
             snprintf(error, size, "more than %u faults", MAX_FAULTS);
             return false;
         }
-        return set_text(&device->faults[device->fault_count++], value);
+        snprintf(error, size, "out of memory");
+        device->faults[device->fault_count] = strdup(value);
+        return device->faults[device->fault_count++] != NULL;
     }
     if (strcmp(key, "needs") == 0) {
-        return add_need(device, value, error, size);
+        return power_add(&device->power, value, error, size);
     }
     if (strcmp(key, "dma") == 0) {
         return dma_add(&device->dma.maps[ACCEL_DRAM], value, error, size);
@@ -493,29 +435,39 @@ static bool accel_option(void *overlay, const char *key, const char *value,
         }
         return true;
     }
-    if (strcmp(key, "base") == 0) {
-        number = &device->base;
-        device->has_base = true;
-    } else if (strcmp(key, "irq") == 0) {
-        number = &device->irq_number;
-        device->has_irq = true;
-    } else if (strcmp(key, "reset") == 0) {
-        number = &device->reset_address;
-        device->has_reset = true;
-    } else if (strcmp(key, "clock") == 0) {
-        number = &device->clock_hz;
-    } else if (strcmp(key, "size") == 0) {
-        number = &device->size;
-    } else {
-        snprintf(error, size, "option \"%s\" is unknown; accel= takes %s", key,
-                 accel_device_kind.options);
-        return false;
+    *known = false;
+    return false;
+}
+
+static bool accel_option(void *overlay, const char *key, const char *value,
+                         char *error, size_t size)
+{
+    struct accel_device *device = overlay;
+    const struct option_place table[] = {
+        {"config", NULL, &device->config, NULL},
+        {"base", &device->base, NULL, &device->has_base},
+        {"size", &device->size, NULL, NULL},
+        {"irq", &device->irq_number, NULL, &device->has_irq},
+        {"intc", NULL, &device->intc, NULL},
+        {"clock", &device->clock_hz, NULL, NULL},
+        {"name", NULL, &device->name, NULL},
+        {"reset", &device->reset_address, NULL, &device->has_reset},
+        /* Known above; named here for the message. */
+        {"dma", NULL, NULL, NULL},
+        {"sram", NULL, NULL, NULL},
+        {"needs", NULL, NULL, NULL},
+        {"trace", NULL, NULL, NULL},
+        {"events", NULL, NULL, NULL},
+        {"fault", NULL, NULL, NULL},
+    };
+    bool known;
+    bool stored = special_option(device, key, value, &known, error, size);
+
+    if (known) {
+        return stored;
     }
-    if (!option_number(value, number)) {
-        snprintf(error, size, "%s=%s is not a number", key, value);
-        return false;
-    }
-    return true;
+    return option_store(table, sizeof(table) / sizeof(table[0]), "accel", key,
+                        value, error, size);
 }
 
 /* The reset word is outside of the window, in the same address space. */
@@ -655,8 +607,6 @@ static void accel_exit(void *overlay)
 
 const struct overlay_kind accel_device_kind = {
     .key = "accel",
-    .options = "config, base, size, irq, intc, clock, name, dma, sram, reset, "
-               "needs, trace, events and fault",
     .begin = accel_begin,
     .option = accel_option,
     .finish = accel_finish,

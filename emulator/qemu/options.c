@@ -51,6 +51,9 @@ bool option_store(const struct option_place *table, size_t count,
             }
             return true;
         }
+        if (place->text == NULL) {
+            break;
+        }
         free(*place->text);
         *place->text = strdup(value);
         if (*place->text == NULL) {

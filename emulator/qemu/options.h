@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One key. Exactly one of the places is not NULL. */
+/* One key and where its value goes: number or text. Both NULL: only named. */
 struct option_place {
     const char *key;
     uint64_t *number;

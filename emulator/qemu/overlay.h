@@ -13,8 +13,7 @@
 #include <stddef.h>
 
 struct overlay_kind {
-    const char *key;     /* begins an overlay */
-    const char *options; /* the keys it knows, where no table says so */
+    const char *key; /* begins an overlay */
     /* All return false (or NULL) and write a sentence into error. */
     void *(*begin)(const char *value, char *error, size_t size);
     bool (*option)(void *overlay, const char *key, const char *value,

@@ -20,7 +20,7 @@ VIRT = ("-M", "virt,gic-version=2", "-cpu", "cortex-a7")
         ("ram=a,base=0x100,size=0x1000", "a: base=0x100,size=0x1000 is impossible"),
         ("ram=a,base=0", "a: base= and size= must be given"),
         ("ram=a,base=0,size=0x1000,ram=a", 'two memories are called "a"'),
-        ("ram=a,irq=3", 'option "irq" is unknown; ram= takes base size'),
+        ("ram=a,irq=3", 'option "irq" is unknown; ram= takes base, size'),
         ("ram=a,base=x", "base=x is not a number"),
         ("ram=a,base=0xfffffffffffff000,size=0x2000", "is impossible"),
         ("alias=a,base=0", "a: of= must be given"),
