@@ -25,8 +25,8 @@ static bool unknown(const struct option_place *table, size_t count,
         snprintf(error, size, "option \"%s\" is unknown; %s= takes", key, kind);
 
     for (size_t i = 0; i < count && used > 0 && (size_t)used < size; i++) {
-        used +=
-            snprintf(error + used, size - (size_t)used, " %s", table[i].key);
+        used += snprintf(error + used, size - (size_t)used, "%s %s",
+                         i == 0 ? "" : ",", table[i].key);
     }
     return false;
 }
