@@ -9,6 +9,7 @@
 #include "fwgen_accel.h"
 #include "fwgen_console.h"
 #include "fwgen_cpu.h"
+#include "fwgen_slots.h"
 
 #if FWGEN_SHELL
 
@@ -228,6 +229,72 @@ static void command_log(const char *argument)
     fwgen_print("\n");
 }
 
+#if FWGEN_NVMEM
+static void print_slot(uint32_t slot)
+{
+    static uint8_t header[FWGEN_PACKAGE_HEADER];
+    const struct fwgen_slots_state *state = fwgen_slots_state();
+    struct fwgen_package package;
+
+    print_pair("slot ", slot);
+    if (fwgen_slots_look(slot, header, &package) != FWGEN_PACKAGE_GOOD) {
+        fwgen_print(": no package\n");
+        return;
+    }
+    fwgen_print(": ");
+    fwgen_print(package.name);
+    print_pair(", version ", package.version);
+    print_pair(", bytes ", package.length);
+    fwgen_print(slot == state->confirmed ? ", confirmed" : "");
+    fwgen_print(slot == state->trial ? ", on trial" : "");
+    fwgen_print(slot == state->running ? ", running\n" : "\n");
+}
+
+static void command_slots(const char *argument)
+{
+    const struct fwgen_slots_state *state = fwgen_slots_state();
+
+    (void)argument;
+    fwgen_nvmem_lock();
+    for (uint32_t slot = 0; slot < FWGEN_SLOT_COUNT; slot++) {
+        print_slot(slot);
+    }
+    fwgen_nvmem_unlock();
+    if (state->running == FWGEN_NO_SLOT) {
+        fwgen_print("the model of the image runs\n");
+    }
+    if (state->fault != FWGEN_PACKAGE_GOOD) {
+        print_pair("the last trial was given up: ", state->fault);
+        fwgen_print("\n");
+    }
+}
+
+/* Partitions and the names of the settings. */
+static void command_nvmem(const char *argument)
+{
+    const struct fwgen_store *settings = fwgen_settings();
+    struct fwgen_store_entry entry;
+    uint32_t cursor = 0;
+
+    (void)argument;
+    for (uint32_t i = 0; i < fwgen_partition_count; i++) {
+        fwgen_print(fwgen_partitions[i].name);
+        fwgen_print(": ");
+        fwgen_print_hex(fwgen_partitions[i].offset);
+        print_pair(", bytes ", fwgen_partitions[i].size);
+        fwgen_print("\n");
+    }
+    fwgen_nvmem_lock();
+    while (settings != NULL && fwgen_store_next(settings, &cursor, &entry)) {
+        fwgen_print("  ");
+        fwgen_print(entry.key);
+        print_pair(": bytes ", entry.length);
+        fwgen_print("\n");
+    }
+    fwgen_nvmem_unlock();
+}
+#endif
+
 static void command_help(const char *argument);
 
 static const struct command {
@@ -243,6 +310,10 @@ static const struct command {
      "profile [NAME|NUMBER]: times of its last run"},
     {"tasks", command_tasks, "priorities, stacks, shares of the CPU"},
     {"mem", command_mem, "memory that is prepared at start"},
+#if FWGEN_NVMEM
+    {"slots", command_slots, "what the model slots hold, and which one runs"},
+    {"nvmem", command_nvmem, "partitions, and names of settings"},
+#endif
     {"log", command_log, "log [none|error|info|debug]: how much is told"},
 };
 

@@ -20,7 +20,7 @@ DEVICE = Device(
     room=SLOT_SIZE,
     base=RUN_BASE,
     tensors=TENSORS,
-    operations=256,
+    operations=16,
     pipeline=1,
     kernels=1 << 1,
 )

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from devices import HostDevice, build_target, connect, line_to, open_link, slots_of
-from noisy_line import Noise
+from devices import HostDevice, build_host, connect, line_to, open_link, slots_of
+from noisy_line import Noise, NoisyLine
 from packages import make_package
 
 from fwgen.errors import DeviceError, ModelError, TaskError, UsageError
 from fwgen.machine import slots
+from fwgen.machine.slots import SlotsInfo
 from fwgen.machine.update import UpdateLimits, Updater
+from fwgen.package import format
 from fwgen.package.faults import Fault, fault_words
 
 PACKAGE = make_package("one", seed=1, weights=9000)
@@ -26,18 +29,18 @@ LIMITS = UpdateLimits(answer_seconds=0.4, silent_rounds=8, lines=8, boot_seconds
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_target(tmp_path_factory.mktemp("target"))
+    return build_host(tmp_path_factory.mktemp("target"), "target")
 
 
-def updater(line, package: bytes = PACKAGE, limits: UpdateLimits = LIMITS) -> Updater:  # type: ignore[no-untyped-def]
+def updater(line: NoisyLine, package: bytes = PACKAGE, limits: UpdateLimits = LIMITS) -> Updater:
     return Updater(lambda: connect(line), package, words=fault_words, limits=limits)
 
 
 NOISES = {
     "clean": Noise(),
-    "loss": Noise(drop=0.0015),
-    "damage": Noise(damage=0.0015),
-    "repeated bytes": Noise(repeat=0.0015),
+    "loss": Noise(drop=0.0006),
+    "damage": Noise(damage=0.0006),
+    "repeated bytes": Noise(repeat=0.0006),
     "all of it": Noise(drop=0.0004, damage=0.0004, repeat=0.0004, delay=0.002),
     "late answers": Noise(late=0.15),
     "cut at 10, 50, 90 percent": Noise(cut_after=(900, 5200, 10500)),
@@ -161,6 +164,7 @@ def test_wrong_packages_change_nothing(program: Path, tmp_path: Path) -> None:
         Fault.HEADER_CRC: PACKAGE[:300] + b"\1" + PACKAGE[301:],
     }
     with line_to(device, Noise()) as line:
+        assert slots_of(line).running is None
         before = flash.read_bytes()
         for fault, package in wrong.items():
             with pytest.raises(ModelError, match=fault_words(fault).replace("(", r"\(")[:30]):
@@ -225,3 +229,68 @@ def test_slots_in_use_are_not_erased(program: Path, tmp_path: Path) -> None:
             slots.erase_partition(link, "slot_a")
             info = slots.slots(link)
         assert (info.running, info.slots[0].fault) == (1, Fault.EMPTY)
+
+
+def reset(line: NoisyLine) -> SlotsInfo:
+    with open_link(line) as link:
+        slots.reset(link)
+    return slots_of(line)
+
+
+def test_a_trial_that_nobody_confirms_ends(program: Path, tmp_path: Path) -> None:
+    flash = tmp_path / "flash"
+    device = HostDevice(program, flash)
+    with line_to(device, Noise()) as line:
+        updater(line).run()
+    device = HostDevice(program, flash, "none")
+    with line_to(device, Noise()) as line:
+        assert updater(line, OTHER).run().state == "on trial"
+        with pytest.raises(DeviceError, match="on trial and no free slot"):
+            updater(line, make_package("three", seed=3)).run()
+        for boots in (2, 3):
+            info = reset(line)
+            assert (info.running, info.trial, info.boots) == (1, 1, boots)
+        info = reset(line)
+        assert (info.running, info.trial, info.fault) == (0, None, Fault.BOOTS)
+        # The second time somebody confirms it.
+        assert updater(line, OTHER).run().state == "on trial"
+        with open_link(line) as link:
+            slots.confirm(link)
+        assert (reset(line).running, slots_of(line).confirmed) == (1, 1)
+
+
+def test_older_versions_are_refused_where_that_is_built_in(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    program = build_host(tmp_path_factory.mktemp("rollback"), "target", "FWGEN_ANTI_ROLLBACK=1")
+    device = HostDevice(program, tmp_path / "flash")
+    with line_to(device, Noise()) as line:
+        assert updater(line, make_package("five", version=5)).run().state == "confirmed"
+        with pytest.raises(ModelError, match="older than what"):
+            updater(line, make_package("four", version=4, seed=2)).run()
+        assert slots_of(line).oldest == 5
+        assert updater(line, make_package("again five", version=5, seed=3)).run().slot == 1
+
+
+def test_only_signed_packages_where_a_key_is_built_in(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
+    owner = ed25519.Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+    header = format.decode_header(PACKAGE)
+    signature = owner.sign(header.signed_part())
+    signed = replace(header, signature=signature).encode() + PACKAGE[format.HEADER_SIZE :]
+    program = build_host(tmp_path_factory.mktemp("signed"), "target", "FWGEN_SIGNED_UPDATE=1")
+    key = owner.public_key().public_bytes_raw().hex()
+    flash = tmp_path / "flash"
+    device = HostDevice(program, flash, key=key)
+    with line_to(device, Noise()) as line:
+        assert slots_of(line).running is None
+        before = flash.read_bytes()
+        with pytest.raises(ModelError, match="signed packages only"):
+            updater(line).run()
+        wrong = replace(header, signature=bytes(64)).encode() + PACKAGE[format.HEADER_SIZE :]
+        with pytest.raises(ModelError, match="not by the device's key"):
+            updater(line, wrong).run()
+        assert flash.read_bytes() == before
+        assert updater(line, signed).run().state == "confirmed"

@@ -186,9 +186,8 @@ static const struct fwgen_nvmem_driver driver = {start, read, program, erase,
 
 static void map(uintptr_t base, size_t size)
 {
-    void *at =
-        mmap((void *)base, size, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    void *at = mmap((void *)base, size, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
     if (at != (void *)base) {
         perror("mmap");
@@ -217,10 +216,9 @@ bool sim_make(uint32_t erase_size, uint32_t program_size, uint32_t slot_size,
         partitions[i].device = &device;
         partitions[i].offset = offset;
         partitions[i].size = i < 2u ? blocks * erase_size : slot_size;
-        partitions[i].kind =
-            i == 0u   ? FWGEN_PARTITION_SETTINGS
-            : i == 1u ? FWGEN_PARTITION_STATE
-                      : FWGEN_PARTITION_SLOT;
+        partitions[i].kind = i == 0u   ? FWGEN_PARTITION_SETTINGS
+                             : i == 1u ? FWGEN_PARTITION_STATE
+                                       : FWGEN_PARTITION_SLOT;
         offset += partitions[i].size;
     }
     device.size = offset;

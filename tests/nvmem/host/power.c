@@ -32,9 +32,9 @@ static struct package {
 
 /* What the script has reached; it lives through a cut. */
 static volatile struct {
-    bool on_trial;   /* FINISH said OK */
-    bool confirmed;  /* CONFIRM said OK */
-    bool setting;    /* the new value was set */
+    bool on_trial;            /* FINISH said OK */
+    bool confirmed;           /* CONFIRM said OK */
+    bool setting;             /* the new value was set */
     bool is_expected_to_fail; /* a stuck bit: errors are allowed */
 } reached;
 
@@ -86,9 +86,9 @@ static bool set(const char *key, const char *value)
 {
     struct fwgen_store *store = fwgen_settings();
 
-    return store != NULL && check(fwgen_store_set(store, key, value,
-                                                  (uint32_t)strlen(value)),
-                                  "a setting was not written");
+    return store != NULL &&
+           check(fwgen_store_set(store, key, value, (uint32_t)strlen(value)),
+                 "a setting was not written");
 }
 
 static bool is_set(const char *key, const char *value)
@@ -113,8 +113,8 @@ static bool runs(const struct package *package)
     const struct fwgen_bound_model *bound = fwgen_slots_model();
 
     return bound != NULL &&
-           memcmp((const void *)bound->base, package->bytes,
-                  package->length) == 0 &&
+           memcmp((const void *)bound->base, package->bytes, package->length) ==
+               0 &&
            fwgen_models[0].program == bound->model.program;
 }
 
@@ -348,7 +348,8 @@ static void finish_and_judge(bool image)
     }
 }
 
-static void cut_everywhere(uint32_t state, uint32_t stride, uint32_t double_count)
+static void cut_everywhere(uint32_t state, uint32_t stride,
+                           uint32_t double_count)
 {
     uint8_t *before = malloc(sim_flash.size);
     uint8_t *after_first = malloc(sim_flash.size);
@@ -367,10 +368,9 @@ static void cut_everywhere(uint32_t state, uint32_t stride, uint32_t double_coun
     }
     for (uint64_t at = 1; at <= total; at += stride) {
         for (uint32_t tear = 0; tear < TEAR_COUNT; tear++) {
-            (void)snprintf(context, sizeof(context),
-                           "cut at %llu of %llu, tear %u",
-                           (unsigned long long)at, (unsigned long long)total,
-                           tear);
+            (void)snprintf(
+                context, sizeof(context), "cut at %llu of %llu, tear %u",
+                (unsigned long long)at, (unsigned long long)total, tear);
             forget();
             memcpy(sim_flash.cells, before, sim_flash.size);
             if (!cut_script(at, (enum tear)tear)) {
@@ -387,7 +387,8 @@ static void cut_everywhere(uint32_t state, uint32_t stride, uint32_t double_coun
                 const bool was_set = reached.setting;
 
                 memcpy(sim_flash.cells, after_first, sim_flash.size);
-                if (cut_script(second, (enum tear)(sim_random() % TEAR_COUNT))) {
+                if (cut_script(second,
+                               (enum tear)(sim_random() % TEAR_COUNT))) {
                     doubles++;
                 }
                 finish_and_judge(states[state].image);
@@ -479,10 +480,11 @@ int main(int count, char **arguments)
                        (uint32_t)strtoul(arguments[8], NULL, 0));
         stuck_everywhere(i);
     }
-    printf("cuts %llu, double cuts %llu, stuck bits %llu (updates refused %llu), "
-           "scripts %llu\n",
-           (unsigned long long)cuts, (unsigned long long)doubles,
-           (unsigned long long)stuck_runs, (unsigned long long)stuck_failures,
-           (unsigned long long)scripts);
+    printf(
+        "cuts %llu, double cuts %llu, stuck bits %llu (updates refused %llu), "
+        "scripts %llu\n",
+        (unsigned long long)cuts, (unsigned long long)doubles,
+        (unsigned long long)stuck_runs, (unsigned long long)stuck_failures,
+        (unsigned long long)scripts);
     return 0;
 }
