@@ -299,6 +299,7 @@ def program_listing(compiled: CompiledModel, *, optimised: bool = True) -> list[
     from fwgen.program.disassemble import disassemble
     from fwgen.program.encode import all_words, encode
     from fwgen.program.optimise import optimise
+    from fwgen.program.relocation import contents
 
     kind: AcceleratorFamily = family(compiled.program.family)
     traits = kind.register_traits(compiled.program.config)
@@ -307,7 +308,14 @@ def program_listing(compiled: CompiledModel, *, optimised: bool = True) -> list[
         program = optimise(program, traits, compiled.layout)
     pipelined = bool(program.pipelined)
     words = all_words(encode(program, compiled.layout, traits, pipelined=pipelined))
-    return disassemble(words, traits, program.operations)
+    lines = disassemble(words, traits, program.operations)
+    for buffer in program.buffers:
+        if buffer.relocations:
+            data = contents(buffer, compiled.layout)
+            address = compiled.layout.address(buffer.id)
+            executed = kind.describe_constant(buffer.name, data, address)
+            lines += ["", *executed] if executed else []
+    return lines
 
 
 def default_board(model: Model) -> Board:

@@ -132,6 +132,12 @@ class AcceleratorFamily(Protocol):
         Raises UsageError for an unknown configuration.
         """
 
+    def describe_constant(self, name: str, data: bytes, address: int) -> tuple[str, ...]:
+        """What the hardware executes out of a constant buffer, one line a command.
+
+        `data` is what the buffer holds at `address`; nothing for weights.
+        """
+
     def check(self, model: Model, config_name: str) -> CheckReport:
         """What runs where, and what is not supported and why.
 

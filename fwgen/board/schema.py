@@ -110,6 +110,7 @@ def reference_markdown() -> str:
         (types.Memory, "`[[memory]]`"),
         (types.Uart, "`[console]` and `[link]`"),
         (types.Accelerator, "`[[accelerator]]`"),
+        (types.PowerStep, "`[[accelerator.power_on]]`"),
         (types.Nvmem, "`[nvmem]`"),
         (types.Partition, "`[[nvmem.partition]]`"),
         (types.Flash, "`[flash]`"),

@@ -47,6 +47,10 @@ class NvdlaFamily:
         configuration(config_name)
         return TRAITS
 
+    def describe_constant(self, name: str, data: bytes, address: int) -> tuple[str, ...]:
+        """See AcceleratorFamily. Constants are weights: nothing executes them."""
+        return ()
+
     def check(self, model: Model, config_name: str) -> CheckReport:
         """See AcceleratorFamily."""
         return _check(loadable_of(model), configuration(config_name))

@@ -6,8 +6,10 @@ from fwgen.accel.protocol import CheckEntry, CheckReport, RuleText
 from fwgen.accel.vip import registers, rules, rules_nn, rules_tp
 from fwgen.accel.vip.build import build_program, operation_name
 from fwgen.accel.vip.configurations import CONFIGURATIONS, Configuration, configuration
+from fwgen.accel.vip.disassemble import disassemble_commands
 from fwgen.accel.vip.fields import descriptor_words, places
 from fwgen.accel.vip.loads import state_loads
+from fwgen.accel.vip.memory import COMMANDS
 from fwgen.errors import ModelError, UsageError
 from fwgen.model.model import Model
 from fwgen.model.nbg.container import Container
@@ -119,6 +121,10 @@ class VipFamily:
         """See AcceleratorFamily."""
         configuration(config_name)
         return registers.TRAITS
+
+    def describe_constant(self, name: str, data: bytes, address: int) -> tuple[str, ...]:
+        """See AcceleratorFamily."""
+        return tuple(disassemble_commands(data, address)) if name == COMMANDS else ()
 
     def check(self, model: Model, config_name: str) -> CheckReport:
         """See AcceleratorFamily."""

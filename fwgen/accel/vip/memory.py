@@ -15,6 +15,9 @@ from fwgen.model.nbg.records import NbgOperation, PatchSource
 from fwgen.program.commands import AddressOf
 from fwgen.program.program import Buffer, Relocation, Role, Space
 
+COMMANDS = "commands"
+"""Name of the buffer that the front end plays."""
+
 DESCRIPTOR_BYTES = 4 * NN_WORDS
 _UNIT = 6
 _UNIT_BITS = 26
@@ -150,7 +153,7 @@ def make_memory(
         command_relocations.append(Relocation(offset, target))
     words = stream.data()
     commands = buffers.add(
-        "commands",
+        COMMANDS,
         len(words),
         64,
         Role.CONSTANT,
