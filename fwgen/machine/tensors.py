@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ import numpy.typing as npt
 from fwgen.errors import UsageError
 
 Array = npt.NDArray[Any]
+T = TypeVar("T")
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".pgm", ".ppm", ".gif", ".tif", ".tiff")
 
 
@@ -239,15 +240,15 @@ def _load_image(path: Path, tensor: TensorLike) -> Array:
     return np.ascontiguousarray(pixels).view(np.dtype(tensor.dtype))
 
 
-def resolve(tensors: Sequence[TensorLike], keys: Mapping[str, Path]) -> dict[int, Path]:
-    """Files by bind index; a key is a tensor's name or its bind index.
+def resolve(tensors: Sequence[TensorLike], keys: Mapping[str, T]) -> dict[int, T]:
+    """Values (files, arrays) by bind index; a key is a tensor's name or its bind index.
 
     Raises:
         UsageError: unknown tensor, or one named twice.
     """
-    chosen: dict[int, Path] = {}
+    chosen: dict[int, T] = {}
     names = [tensor.name for tensor in tensors]
-    for key, path in keys.items():
+    for key, value in keys.items():
         matches = [i for i, name in enumerate(names) if name == key]
         if not matches and key.isdecimal() and int(key) < len(names):
             matches = [int(key)]
@@ -257,7 +258,7 @@ def resolve(tensors: Sequence[TensorLike], keys: Mapping[str, Path]) -> dict[int
             raise UsageError(f"'{key}' {reason}", expected=f"one of {known} or the number")
         if matches[0] in chosen:
             raise UsageError(f"tensor '{names[matches[0]]}' is given twice")
-        chosen[matches[0]] = path
+        chosen[matches[0]] = value
     return chosen
 
 

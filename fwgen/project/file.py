@@ -26,6 +26,8 @@ from fwgen.build.options import BuildKind, BuildOptions
 from fwgen.errors import UsageError
 from fwgen.images import exclusive_groups, unique_names
 from fwgen.project.schema import AppTable, BuildTable, ProjectTable
+from fwgen.project.suite import check_suite
+from fwgen.project.suite_schema import SuiteTable
 from fwgen.toml.decode import Decoder
 from fwgen.toml.document import Node, read
 from fwgen.toml.lines import Path as KeyPath
@@ -51,6 +53,7 @@ class Project:
         board: name or profile file.
         models: files, in the order of their numbers in the firmware.
         options: of the build, application included.
+        suite: what `fwgen test` runs; boards are names or paths of profiles.
     """
 
     root: Path
@@ -58,6 +61,12 @@ class Project:
     board: str
     models: tuple[Path, ...]
     options: BuildOptions
+    suite: SuiteTable | None = None
+
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """How the firmware names the models."""
+        return unique_names([path.stem for path in self.models])
 
     def directory(self, board_name: str) -> Path:
         """Where the project's firmware for a board is built."""
@@ -131,16 +140,34 @@ def read_project(folder: Path) -> Project:
                 where=root.where(("build", "place", index)),
                 expected='two names: ["TENSOR", "REGION"]',
             )
-    board = table.board
-    if board.endswith(".toml") or "/" in board:
-        board = str(folder / board)
-        if not Path(board).is_file():
-            raise UsageError(
-                f"no such board profile: {table.board}",
-                where=root.where(("board",)),
-                expected="the name of a board, or the path of a profile from this file",
-            )
-    return Project(folder, table.name or folder.resolve().name, board, tuple(models), options)
+    board = _board(table.board, folder, root, ("board",))
+    suite = table.test
+    if suite is not None:
+        check_suite(suite, folder, names, app is not None, root)
+        boards = suite.boards or (table.board,)
+        suite = replace(
+            suite,
+            boards=tuple(
+                _board(name, folder, root, ("test", "boards", index))
+                for index, name in enumerate(boards)
+            ),
+        )
+    name = table.name or folder.resolve().name
+    return Project(folder, name, board, tuple(models), options, suite)
+
+
+def _board(text: str, folder: Path, root: Node, at: KeyPath) -> str:
+    """The name of a board, or the path of its profile from here."""
+    if not (text.endswith(".toml") or "/" in text):
+        return text
+    path = folder / text
+    if not path.is_file():
+        raise UsageError(
+            f"no such board profile: {text}",
+            where=root.where(at),
+            expected="the name of a board, or the path of a profile from this file",
+        )
+    return str(path)
 
 
 def _options(build: BuildTable, app: Application | None) -> BuildOptions:

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from fwgen.build.options import DEFAULT_STACK_WORDS, DEFAULT_TASK_PRIORITY
+from fwgen.project.suite_schema import SuiteTable
 
 Text = Annotated[str, Meta(min_length=1, max_length=4096)]
 Name = Annotated[
@@ -100,3 +101,4 @@ class ProjectTable:
     name: Name | None = None
     app: AppTable | None = None
     build: BuildTable = field(default_factory=BuildTable)
+    test: SuiteTable | None = None

@@ -1,0 +1,1 @@
+"""Tests of a project's firmware in the emulator (`fwgen test`, the pytest plugin)."""
