@@ -8,7 +8,7 @@ from dataclasses import replace
 import jinja2
 import pytest
 
-from fwgen.board.types import Board
+from fwgen.board.types import Board, PowerStep
 from fwgen.build.options import BuildKind, BuildOptions
 from fwgen.codegen.context import ProjectContext, project_context
 from fwgen.codegen.render import render_project
@@ -147,3 +147,39 @@ def test_weights_are_cut_where_the_sections_say(board: Board) -> None:
     assert binary == bytes(range(100))
     text = rendered["src/model_tiny_weights.S"].decode()
     assert '.incbin "model_tiny_weights.bin", 0, 100' in text
+
+
+def test_what_switches_an_accelerator_on(board: Board) -> None:
+    steps = (
+        PowerStep(0x40020000, write=0xFFFF0003, delay_us=10),
+        PowerStep(0x40020004, mask=0x10, value=0x10),
+    )
+    powered = replace(board.accelerators[0], power_on=steps)
+    made = files(replace(board, accelerators=(powered,)))
+    assert defines(made["src/fwgen_config.h"])["FWGEN_POWER_STEPS"] == "1"
+    assert (
+        "power_steps0[] = {\n"
+        "    {0x40020000u, 0x00000000u, 0xffff0003u, 10u},\n"
+        "    {0x40020004u, 0x00000010u, 0x00000010u, 0u},\n};"
+    ) in made["src/board.c"]
+    assert ".power_step_count = 2," in made["src/board.c"]
+    plain = files(board)
+    assert defines(plain["src/fwgen_config.h"])["FWGEN_POWER_STEPS"] == "0"
+    assert "power_step" not in plain["src/board.c"]
+
+
+def test_identity_of_a_vip(board: Board) -> None:
+    """Model, revision, product and customer id of the i.MX 8M Plus, as etnaviv lists them."""
+    vip = replace(
+        board.accelerators[0], family="vip", config="vip8000nanosi_plus_pid0x9f", name="npu0"
+    )
+    made = files(replace(board, accelerators=(*board.accelerators, replace(vip, irq=30))))
+    entries = re.findall(r"\{(0x0..u), (0x\w+u)\}", made["src/board.c"])
+    assert entries == [
+        ("0x020u", "0x00008000u"),
+        ("0x024u", "0x00008002u"),
+        ("0x0a8u", "0x05080009u"),
+        ("0x030u", "0x0000009fu"),
+    ]
+    assert defines(made["src/fwgen_config.h"])["FWGEN_FAULT_BITS"] == "0xc0000000u"
+    assert defines(files(board)["src/fwgen_config.h"])["FWGEN_FAULT_BITS"] == "0x00000000u"

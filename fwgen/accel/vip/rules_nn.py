@@ -77,12 +77,13 @@ def rule_size(c: Nn) -> str | None:
         return "its input or output has a size of 0"
     if not job.depthwise and not job.kernels_per_core:
         return "it has 0 kernels a core"
-    if job.input_width > job.input_row:
+    if job.input_height > 1 and job.input_width > job.input_row:
         return f"its input rows have {job.input_row} bytes, their pixels {job.input_width}"
-    if job.stored_size()[0] > job.output_row:
-        return f"its output rows have {job.output_row} bytes, their pixels {job.stored_size()[0]}"
-    if job.output_channels > 1 and job.stored_size()[1] > job.output_rows:
-        return f"its output planes have {job.output_rows} rows of {job.stored_size()[1]}"
+    width, height = job.stored_size()
+    if height > 1 and width > job.output_row:
+        return f"its output rows have {job.output_row} bytes, their pixels {width}"
+    if job.output_channels > 1 and height > job.output_rows:
+        return f"its output planes have {job.output_rows} rows of {height}"
     if job.border > 0xFF:
         return f"the value of its border is {job.border}, no uint8"
     return None
