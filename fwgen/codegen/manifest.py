@@ -13,7 +13,7 @@ from typing import Any
 from fwgen.codegen.context import ProjectContext
 
 NAME = "sources.json"
-FORMAT = 1
+FORMAT = 2
 
 
 def manifest(context: ProjectContext) -> bytes:
@@ -28,7 +28,9 @@ def manifest(context: ProjectContext) -> bytes:
         "description": context.board_description,
         "core": context.core,
         "core_flags": context.core_flags,
+        "integer_flags": context.integer_flags,
         "architecture": context.architecture,
+        "kernel": context.kernel_sources,
         "generated": context.generated_sources,
         "runtime": context.runtime_sources,
         "headers": [f"rtos/{name}" for name in context.runtime_files if name.endswith(".h")],

@@ -28,10 +28,20 @@ _FIRMWARE_ONLY = (
     "memory.ld",
     "rtos/app/",
     "rtos/fault/",
+    "rtos/ports/",
     "startup.c",
     "memory.c",
 )
 """Paths, folders (with "/" at the end) and names below startup/ that a host firmware has."""
+
+_LIBRARY_TOO = ("rtos/ports/cortex_a/cache.S",)
+"""Files of those folders that it lacks."""
+
+PORT = f"{FIRMWARE}/port"
+"""Folder of our own port of the kernel, where the firmware has one."""
+
+KERNEL_PORT = "portable/GCC/ARM_CM3"
+"""Folder of the kernel's port, where the firmware uses that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +119,7 @@ def _parts(project: Path, facts: Mapping[str, Any], build_id: str) -> Parts:
     for name in _tree(project, "kernel"):
         inside = name.removeprefix("kernel/")
         if inside.startswith("port/"):
-            inside = "portable/GCC/ARM_CM3/" + inside.removeprefix("port/")
+            inside = f"{KERNEL_PORT}/" + inside.removeprefix("port/")
         kernel[inside] = (project / name).read_bytes()
     firmware = [exported(name) for name in ordered + application]
     return Parts(
@@ -143,11 +153,15 @@ def exported(name: str) -> str:
     if not _is_firmware_only(name):
         return f"{LIBRARY}/{name}"
     folder, _, base = name.rpartition("/")
+    if folder.startswith("rtos/ports/"):
+        return f"{PORT}/{base}"
     # The private header of the fault report stays beside its sources.
     return f"{FIRMWARE}/{base}" if folder != "rtos/fault" else f"{FIRMWARE}/fault/{base}"
 
 
 def _is_firmware_only(name: str) -> bool:
+    if name in _LIBRARY_TOO:
+        return False
     for pattern in _FIRMWARE_ONLY:
         if name == pattern or (pattern.endswith("/") and name.startswith(pattern)):
             return True

@@ -9,7 +9,15 @@ from typing import Any
 
 from fwgen import __version__
 from fwgen.codegen.tree import write_tree
-from fwgen.export.parts import FIRMWARE, LIBRARY, Parts, linker_values, take_apart
+from fwgen.export.parts import (
+    FIRMWARE,
+    KERNEL_PORT,
+    LIBRARY,
+    PORT,
+    Parts,
+    linker_values,
+    take_apart,
+)
 from fwgen.resources import template_environment
 
 
@@ -93,6 +101,8 @@ def _values(parts: Parts, kind: Format, with_kernel: bool) -> dict[str, Any]:
     facts = parts.facts
     inside = len(LIBRARY) + 1
     application = facts["application"]
+    has_own_port = any(name.startswith(f"{PORT}/") for name in parts.firmware)
+    kernel = [str(name) for name in facts["kernel"]]
     return {
         **linker_values(facts),
         "version": __version__,
@@ -102,6 +112,11 @@ def _values(parts: Parts, kind: Format, with_kernel: bool) -> dict[str, Any]:
         "description": facts["description"],
         "core": facts["core"],
         "core_flags": facts["core_flags"],
+        "integer_flags": facts["integer_flags"],
+        "integer_sources": tuple(name for name in parts.firmware if _is_integer(name)),
+        "has_own_port": has_own_port,
+        "kernel_sources": tuple(name.replace("port/", f"{KERNEL_PORT}/") for name in kernel),
+        "kernel_includes": ("include",) if has_own_port else ("include", KERNEL_PORT),
         "compile_flags": COMPILE_FLAGS,
         "link_flags": LINK_FLAGS,
         "models": facts["models"],
@@ -112,8 +127,17 @@ def _values(parts: Parts, kind: Format, with_kernel: bool) -> dict[str, Any]:
         "application": application["sources"],
         "application_includes": application["includes"],
         "application_defines": application["defines"],
-        "includes": (f"{LIBRARY}/src", f"{LIBRARY}/rtos/include", FIRMWARE),
+        "includes": (
+            *(f"{LIBRARY}/src", f"{LIBRARY}/rtos/include", FIRMWARE),
+            *((PORT,) if has_own_port else ()),
+        ),
         "library": tuple(name[inside:] for name in parts.library),
-        "weights": tuple(name[inside:] for name in parts.library if name.endswith(".S")),
+        "weights": tuple(str(name) for name in facts["weights"]),
         "needs_load_region": any(section["load_region"] for section in facts["constants"]),
     }
+
+
+def _is_integer(name: str) -> bool:
+    """Whether a source is compiled without the FPU: ours, but for the numeric kernels."""
+    numeric = name.startswith((f"{LIBRARY}/rtos/kernels/", "app/"))
+    return name.endswith(".c") and not numeric

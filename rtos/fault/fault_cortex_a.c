@@ -11,8 +11,7 @@
 #include "fwgen_console.h"
 #include "fwgen_cpu.h"
 #include "fwgen_fault.h"
-
-#include "../ports/cortex_a/port.h"
+#include "port.h"
 
 #define SYS_EXIT_EXTENDED 0x20u
 #define ADP_STOPPED_APPLICATION_EXIT 0x20026u

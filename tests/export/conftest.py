@@ -58,6 +58,15 @@ def project(tmp_path_factory: pytest.TempPathFactory, kernel: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def cortex_a(tmp_path_factory: pytest.TempPathFactory, kernel: Path) -> Path:
+    """The folder of such a project for a Cortex-A, which has its own port of the kernel."""
+    folder = tmp_path_factory.mktemp("cortex_a") / "app"
+    new_application(folder, "rv1126-nvdla", MODEL)
+    build_project(folder)
+    return folder / "build" / "rv1126-nvdla"
+
+
+@pytest.fixture(scope="session")
 def plain(tmp_path_factory: pytest.TempPathFactory, kernel: Path) -> Path:
     """A built folder without application, with link and shell, for another board."""
     folder = tmp_path_factory.mktemp("plain") / "build"

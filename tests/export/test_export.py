@@ -90,6 +90,19 @@ def test_the_same_image(kind: Format, project: Path, kernel: Path, tools: Path) 
     assert sections(tree / "build" / "firmware.elf") == ours
 
 
+@pytest.mark.parametrize("kind", list(Format))
+def test_the_same_image_for_cortex_a(
+    kind: Format, cortex_a: Path, kernel: Path, tools: Path, tmp_path: Path
+) -> None:
+    """With the kernel of the export: it has no port of its own."""
+    export(cortex_a, tmp_path, kind, with_kernel=True)
+    assert not (tmp_path / "kernel" / "portable").exists()
+    build(kind, tmp_path, tools)
+    ours = sections(cortex_a / "firmware.elf")
+    assert {".text", ".rodata", ".vectors"} < set(ours)
+    assert sections(tmp_path / "build" / "firmware.elf") == ours
+
+
 @pytest.mark.qemu
 @pytest.mark.parametrize("kind", list(Format))
 def test_with_kernel_it_runs(

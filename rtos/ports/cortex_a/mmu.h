@@ -1,6 +1,6 @@
 /*
  * mmu.h - which memory there is, for the translation tables. Generated code
- * (src/board.c) defines the ranges.
+ * (src/vectors.c) defines the ranges.
  */
 #ifndef FWGEN_MMU_H
 #define FWGEN_MMU_H
