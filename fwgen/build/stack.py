@@ -78,8 +78,11 @@ _TARGET = re.compile(r"^(?:\w+, )?([0-9a-f]+) <([^>]+)>")
 _NODE = re.compile(
     r'node: \{ title: "[^"]*" label: "([^\\"]+)\\n[^"]*?\\n(\d+) bytes \((\w[^)]*)\)'
 )
-_BRANCH = re.compile(r"^(b|bl|blx|b[a-z]{2}|cbz|cbnz)(\.[nw])?$")
-_CONDITIONAL_RETURNS = ("lr", "pc")
+_CONDITION = "(?:eq|ne|cs|cc|mi|pl|vs|vc|hi|ls|ge|lt|gt|le)"
+_BRANCH = re.compile(rf"^(?:bl?{_CONDITION}?|blx|cbz|cbnz)(?:\.[nw])?$")
+_LINK = re.compile(rf"^bl(?:x|{_CONDITION})?$")
+_CALL_BY_REGISTER = re.compile(rf"^(blx|bx){_CONDITION}?$")
+_RETURNS = ("lr", "pc")
 
 
 @dataclass(slots=True)
@@ -200,6 +203,7 @@ def parse_functions(listing: str, frames: Mapping[str, int]) -> dict[int, Functi
 def _note(function: Function, mnemonic: str, operands: str) -> None:
     """Account for one instruction: stack it takes, function it calls."""
     base = mnemonic.partition(".")[0]
+    by_register = _CALL_BY_REGISTER.match(base)
     if base in ("push", "stmdb") and (base == "push" or operands.startswith("sp!")):
         function.frame += 4 * _register_count(operands)
     elif base in ("sub", "subw") and operands.startswith("sp"):
@@ -209,8 +213,8 @@ def _note(function: Function, mnemonic: str, operands: str) -> None:
         function.frame += 8 * _register_count(operands)
     elif base == "str" and re.search(r"\[sp, #-(\d+)\]!", operands):
         function.frame += 4
-    elif base == "blx" or (base == "bx" and operands not in _CONDITIONAL_RETURNS):
-        if "<" not in operands:
+    elif by_register:
+        if "<" not in operands and (by_register[1] == "blx" or operands not in _RETURNS):
             function.indirect += 1
     elif base == "ldr" and operands.startswith("pc") and "[sp]" not in operands:
         function.indirect += 0 if function.name.endswith("_veneer") else 1
@@ -218,7 +222,7 @@ def _note(function: Function, mnemonic: str, operands: str) -> None:
         target = _TARGET.match(operands)
         if target and "+0x" not in target[2] and target[2] != function.name:
             function.calls.add(int(target[1], 16))
-        elif target and target[2] == function.name and base in ("bl", "blx"):
+        elif target and target[2] == function.name and _LINK.match(base):
             function.calls.add(function.address)
 
 

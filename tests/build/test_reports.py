@@ -86,6 +86,35 @@ def test_the_compilers_word_goes_first() -> None:
     assert parse_functions(LISTING, {"leaf": 40})[0x300].frame == 40
 
 
+ARM_LISTING = """
+00000400 <outer>:
+     400:\tpush\t{r4, r5, r6, lr}
+     404:\tbllt\t00000440 <inner>
+     408:\tbls\t00000400 <outer>
+     40c:\tblxne\tr3
+     410:\tbxeq\tlr
+     414:\tstr\tlr, [sp, #-4]!
+     418:\tbhi\t00000460 <last>
+     41c:\tpopcc\t{r4, r5, r6, pc}
+
+00000440 <inner>:
+     440:\tvpush\t{d8-d11}
+     444:\tbxne\tr2
+
+00000460 <last>:
+     460:\tbleq\t00000460 <last>
+"""
+
+
+def test_arm_code() -> None:
+    """Conditional calls, tail calls and returns, as the listing says by hand."""
+    functions = parse_functions(ARM_LISTING, {})
+    outer, inner, last = (functions[address] for address in (0x400, 0x440, 0x460))
+    assert (outer.frame, outer.calls, outer.indirect) == (20, {0x440, 0x460}, 1)
+    assert (inner.frame, inner.calls, inner.indirect) == (32, set(), 1)
+    assert last.calls == {0x460}  # recursion, where a branch to the start is a loop
+
+
 def test_bounds_add_up() -> None:
     report = stack_report(parse_functions(LISTING, {}), image(), ["main"], [0x101], {})
     (task,) = report.tasks
