@@ -75,7 +75,7 @@ static struct key key_of(const struct nn_job *job, const struct coef_job *coef,
 static void free_entry(struct entry *entry)
 {
     nn_pack_free(&entry->weights);
-    buffer_give(entry->blob);
+    free(entry->blob);
     free(entry);
 }
 
@@ -213,20 +213,23 @@ static bool decode(const struct nn_job *job, const struct coef_job *coef,
     return ok;
 }
 
-/* Takes the blob over. */
 static struct entry *make_entry(const struct nn_job *job,
                                 const struct coef_job *coef,
-                                const struct key *key, uint8_t *blob)
+                                const struct key *key, const uint8_t *blob)
 {
     struct entry *entry = calloc(1, sizeof *entry);
 
-    if (entry == NULL) {
-        buffer_give(blob);
+    if (entry != NULL) {
+        /* A copy of its exact size: buffers of the pool may be larger. */
+        entry->blob = malloc((size_t)key->blob_bytes);
+    }
+    if (entry == NULL || entry->blob == NULL) {
+        free(entry);
         (void)vip_job_error(job->memory, "NN: no memory left on the host");
         return NULL;
     }
+    memcpy(entry->blob, blob, (size_t)key->blob_bytes);
     entry->key = *key;
-    entry->blob = blob;
     entry->users = 1;
     if (!decode(job, coef, blob, &entry->weights)) {
         free_entry(entry);
@@ -262,10 +265,9 @@ const struct nn_weights *nn_weights_get(struct nn_job *job)
     }
     key = key_of(job, &coef, size);
     entry = find(&key, blob);
-    if (entry != NULL) {
-        buffer_give(blob);
-    } else {
+    if (entry == NULL) {
         entry = make_entry(job, &coef, &key, blob);
     }
+    buffer_give(blob);
     return entry != NULL ? &entry->weights : NULL;
 }
