@@ -29,6 +29,10 @@ HEADERS = (
     "fwgen_result.h",
     "fwgen_app.h",
     "fwgen_console.h",
+    "fwgen_nvmem.h",
+    "fwgen_store.h",
+    "fwgen_slots.h",
+    "fwgen_start.h",
     "fwgen_config_defaults.h",
 )
 """Public headers in the order of the page; the others are the runtime's own."""

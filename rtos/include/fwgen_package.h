@@ -20,9 +20,9 @@
 /* Why a package is refused; the numbers are part of the serial protocol. */
 enum fwgen_package_fault {
     FWGEN_PACKAGE_GOOD = 0,
-    FWGEN_PACKAGE_EMPTY = 1,   /* no package: the magic number is missing */
+    FWGEN_PACKAGE_EMPTY = 1, /* no package: the magic number is missing */
     FWGEN_PACKAGE_HEADER_CRC = 2,
-    FWGEN_PACKAGE_FORMAT = 3,  /* another version of the format */
+    FWGEN_PACKAGE_FORMAT = 3, /* another version of the format */
     FWGEN_PACKAGE_BOARD = 4,
     FWGEN_PACKAGE_ACCELERATOR = 5,
     FWGEN_PACKAGE_LAYOUT = 6,  /* linked for other addresses */
@@ -35,8 +35,9 @@ enum fwgen_package_fault {
     FWGEN_PACKAGE_DIGEST = 13, /* SHA-256 of the payload */
     FWGEN_PACKAGE_TABLE = 14,  /* a table points outside the package */
     FWGEN_PACKAGE_KERNEL = 15, /* needs a CPU kernel that is not in the image */
-    FWGEN_PACKAGE_LIMIT = 16,  /* more tensors or operations than there is room */
-    FWGEN_PACKAGE_READ = 17,   /* the flash cannot be read */
+    FWGEN_PACKAGE_LIMIT =
+        16,                  /* more tensors or operations than there is room */
+    FWGEN_PACKAGE_READ = 17, /* the flash cannot be read */
     FWGEN_PACKAGE_SELF_TEST = 18, /* of a trial: it ran and was wrong */
     FWGEN_PACKAGE_BOOTS = 19,     /* of a trial: it was never confirmed */
 };
@@ -47,7 +48,8 @@ struct fwgen_slots_board {
     const struct fwgen_partition *state;
     const struct fwgen_partition *settings; /* NULL: none */
     uint8_t layout_hash[8];
-    uintptr_t run_base; /* packages are copied here; 0: they stay in their slot */
+    uintptr_t
+        run_base; /* packages are copied here; 0: they stay in their slot */
     uint32_t run_size;
     uintptr_t tensor_base; /* where all tensors of packages lie */
     uint32_t tensor_size;
@@ -60,7 +62,7 @@ extern const struct fwgen_slots_board fwgen_slots_board;
 struct fwgen_package {
     uint32_t length; /* header and payload */
     uint32_t version;
-    uint32_t crc; /* of the payload */
+    uint32_t crc;       /* of the payload */
     uint32_t self_test; /* offset, 0: none */
     uint32_t kernels;   /* bit per number */
     uint32_t table;     /* offset of the table for the address it runs at */
@@ -101,8 +103,9 @@ struct fwgen_bound_model {
  * Makes a package that passed fwgen_package_payload ready to run: copies it to
  * its place if the board says so, clears its tensors and fills *bound.
  */
-enum fwgen_package_fault fwgen_package_bind(
-    const struct fwgen_package *package, const struct fwgen_slots_board *board,
-    uint32_t slot, struct fwgen_bound_model *bound);
+enum fwgen_package_fault
+fwgen_package_bind(const struct fwgen_package *package,
+                   const struct fwgen_slots_board *board, uint32_t slot,
+                   struct fwgen_bound_model *bound);
 
 #endif

@@ -32,9 +32,9 @@ struct fwgen_store {
 };
 
 /*
- * Finds the current block. A partition that was never written is an empty store.
- * Returns FWGEN_OK; FWGEN_ERROR_ARGUMENT for a partition with fewer than two
- * blocks; or FWGEN_ERROR_FLASH.
+ * Finds the current block. A partition that was never written is an empty
+ * store. Returns FWGEN_OK; FWGEN_ERROR_ARGUMENT for a partition with fewer than
+ * two blocks; or FWGEN_ERROR_FLASH.
  */
 enum fwgen_result fwgen_store_mount(struct fwgen_store *store,
                                     const struct fwgen_partition *partition);

@@ -148,10 +148,10 @@ fwgen_package_header(const uint8_t header[FWGEN_PACKAGE_HEADER],
                      const struct fwgen_slots_board *board, uint32_t slot,
                      uint32_t oldest, struct fwgen_package *package)
 {
-    const uint32_t room = board->run_base != 0u &&
-                                  board->run_size < board->slots[slot]->size
-                              ? board->run_size
-                              : board->slots[slot]->size;
+    const uint32_t room =
+        board->run_base != 0u && board->run_size < board->slots[slot]->size
+            ? board->run_size
+            : board->slots[slot]->size;
 
     if (memcmp(header, "FWGENPKG", 8) != 0) {
         return FWGEN_PACKAGE_EMPTY;
@@ -369,9 +369,10 @@ static void bind_tensor(const uint8_t *record, uintptr_t base,
     tensor->atom = (uint16_t)fwgen_get16(&record[TENSOR_ATOM]);
 }
 
-enum fwgen_package_fault fwgen_package_bind(
-    const struct fwgen_package *package, const struct fwgen_slots_board *board,
-    uint32_t slot, struct fwgen_bound_model *bound)
+enum fwgen_package_fault
+fwgen_package_bind(const struct fwgen_package *package,
+                   const struct fwgen_slots_board *board, uint32_t slot,
+                   struct fwgen_bound_model *bound)
 {
     const uintptr_t base = run_address(board, slot);
     struct fwgen_model *model = &bound->model;

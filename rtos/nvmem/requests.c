@@ -10,7 +10,7 @@
 #include "task.h"
 
 #include "bytes.h"
-#include "fwgen_slots.h"
+#include "fwgen_update.h"
 
 #if FWGEN_NVMEM
 
@@ -41,8 +41,7 @@ static enum fwgen_result answer_slots(const uint8_t *payload, uint32_t length,
     fwgen_put8(out, FLAGS);
     fwgen_put8(out, state->fault);
     fwgen_put32(out, state->oldest);
-    fwgen_put_bytes(out, board->layout_hash,
-                    sizeof(board->layout_hash));
+    fwgen_put_bytes(out, board->layout_hash, sizeof(board->layout_hash));
     fwgen_put32(out, board->slots[0]->size);
     for (uint32_t slot = 0; slot < FWGEN_SLOT_COUNT; slot++) {
         struct fwgen_package package;

@@ -10,7 +10,7 @@
  * - A trial is counted in flash before its package is used.
  * - A package becomes confirmed only while it runs.
  */
-#include "fwgen_slots.h"
+#include "fwgen_update.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
  * the payload has been read back and checked; until then the slot holds no
  * package. Then the slot goes on trial.
  */
-#include "fwgen_slots.h"
+#include "fwgen_update.h"
 
 #include <string.h>
 
@@ -80,8 +80,8 @@ static uint32_t noted(void)
     if (fwgen_store_get(fwgen_slots_store(), KEY, value, sizeof(value),
                         &length) != FWGEN_OK ||
         length != NOTE_SIZE || value[NOTE_SLOT] != transfer.slot ||
-        memcmp(&value[NOTE_DIGEST], transfer.digest,
-               sizeof(transfer.digest)) != 0) {
+        memcmp(&value[NOTE_DIGEST], transfer.digest, sizeof(transfer.digest)) !=
+            0) {
         return FWGEN_PACKAGE_HEADER;
     }
     done = fwgen_get32(&value[NOTE_DONE]);

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fwgen_slots.h"
+#include "fwgen_update.h"
 
 /* What a cut leaves of the operation that it interrupts. */
 enum tear {
