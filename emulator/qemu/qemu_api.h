@@ -4,7 +4,8 @@
  *
  * A distribution's qemu-system-* is built with loadable modules and therefore
  * exports its internal functions to shared objects, but ships no headers. The
- * prototypes below were compared with QEMU 7.2, 10.0 and 11.1. Each function
+ * prototypes below were compared with QEMU 7.2, 10.0 and 11.1, or called with
+ * each of them (clocks, watchdog, character devices). Each function
  * is looked up by name when the module is loaded (qemu_api.c), so a QEMU that
  * lacks one is refused with its name and not with a loader error.
  *
