@@ -355,6 +355,12 @@ def test_vip_sram_window(make_vip: Callable[..., Vip], config: str, size: int) -
     assert vip.read("HI.AXI_STATUS") == 0x200
 
 
+def test_a_range_that_runs_into_the_window(vip: Vip) -> None:
+    vip.put_words(DESCRIPTOR, replace(COPY, source=BASE + 0x80000 - 4).words())
+    assert vip.run([*load(0x3938, BASE + 0x80000), *JOB, *event(), *END]) == AXI_ERROR
+    assert "read of 8 bytes at 0x1007fffc crosses the edge" in vip.errors()[0]
+
+
 def test_no_vip_sram_before_its_window_is_open(vip: Vip) -> None:
     assert through(vip, WINDOW) == AXI_ERROR
     assert "at 0x00400000 is outside the memory" in vip.errors()[0]

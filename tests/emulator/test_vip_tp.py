@@ -122,6 +122,23 @@ def test_a_tile_with_fewer_rows_than_taps_is_not_run(vip: Vip, pixels) -> None:
     assert (vip.view(TARGET + 8, 56) == 0xEE).all()
 
 
+def test_a_tile_that_is_not_run_counts_for_no_loop(vip: Vip, pixels) -> None:
+    """Two planes of two tiles: loop 3 counts four tiles, not six."""
+    data = pixels(2, 5, 6)
+    vip.view(TARGET, 96)[:] = 0xEE
+    job = tp_job(
+        width=6, height=5, planes=2, process=(1, 1), taps=(3, 3), tile=(6, 3), step=(6, 2),
+        increments=(0, 1, 4, 16, 0, 0, 0), counts=(1, 0, 0, 0, 1, 1),
+        resets=(True, True, False),
+    )  # fmt: skip
+    assert vip.run_tp(job.words()) == DONE
+    for tile in range(4):
+        plane, y = data[tile // 2], tile % 2 * 2
+        row = [int(plane[y : y + 3, x : x + 3].max()) for x in range(4)]
+        assert vip.view(TARGET + 16 * tile, 16).tolist() == [*row, *[0xEE] * 12]
+    assert (vip.view(TARGET + 64, 32) == 0xEE).all()
+
+
 def test_a_tile_with_fewer_columns_than_taps_is_not_run(vip: Vip, pixels) -> None:
     """Seven columns in tiles of 4, step 3, 3 taps: tiles at 0 and 3; at 6 one is left."""
     data = pixels(1, 3, 7)[0]
