@@ -566,6 +566,7 @@ def _defines(board: Board, plans: Sequence[ModelPlan], options: BuildOptions) ->
         Define("FWGEN_DCACHE", _flag(has_cache(board)), "the CPU's data cache is switched on"),
         Define("FWGEN_CPU_FAMILY", _flag(_has_cpu(board)), "an accelerator is the CPU itself"),
         Define("FWGEN_NVMEM", _flag(options.nvmem), "settings and model slots"),
+        Define("FWGEN_FAULT_RESET", _flag(options.nvmem), "a fault resets: it ends a trial"),
         Define("FWGEN_SIGNED_UPDATE", _flag(options.update_key is not None), "packages have keys"),
         Define("FWGEN_ANTI_ROLLBACK", _flag(options.anti_rollback), "no older packages"),
         *(Define(*define) for define in port_defines(board)),

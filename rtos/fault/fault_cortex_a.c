@@ -11,6 +11,7 @@
 #include "fwgen_console.h"
 #include "fwgen_cpu.h"
 #include "fwgen_fault.h"
+#include "fwgen_start.h"
 #include "port.h"
 
 #define SYS_EXIT_EXTENDED 0x20u
@@ -170,3 +171,16 @@ void fwgen_exit(uint32_t code)
         fwgen_board_halt();
     }
 }
+
+#if FWGEN_NVMEM
+void fwgen_reset(void)
+{
+    fwgen_fault_stop();
+#if FWGEN_PSCI != FWGEN_PSCI_NONE
+    psci(PSCI_SYSTEM_RESET);
+#endif
+    for (;;) {
+        fwgen_board_halt();
+    }
+}
+#endif

@@ -13,6 +13,7 @@
 #include "fwgen_console.h"
 #include "fwgen_cpu.h"
 #include "fwgen_fault.h"
+#include "fwgen_start.h"
 #include "fwgen_vectors.h"
 
 #define SCB_CCR 0xe000ed14u
@@ -144,6 +145,15 @@ __attribute__((weak)) void fwgen_board_halt(void)
     }
 }
 
+#if FWGEN_FAULT_RESET || FWGEN_NVMEM
+static void system_reset(void)
+{
+    fwgen_cpu_barrier();
+    fwgen_reg_write(fwgen_reg(SCB_AIRCR, 0), AIRCR_RESET);
+    fwgen_cpu_barrier();
+}
+#endif
+
 void fwgen_exit(uint32_t code)
 {
     fwgen_fault_stop();
@@ -157,11 +167,20 @@ void fwgen_exit(uint32_t code)
     (void)code;
 #endif
 #if FWGEN_FAULT_RESET
-    fwgen_cpu_barrier();
-    fwgen_reg_write(fwgen_reg(SCB_AIRCR, 0), AIRCR_RESET);
-    fwgen_cpu_barrier();
+    system_reset();
 #endif
     for (;;) {
         fwgen_board_halt();
     }
 }
+
+#if FWGEN_NVMEM
+void fwgen_reset(void)
+{
+    fwgen_fault_stop();
+    system_reset();
+    for (;;) {
+        fwgen_board_halt();
+    }
+}
+#endif

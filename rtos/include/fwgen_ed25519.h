@@ -12,7 +12,7 @@
 /*
  * Whether `signature` is one of the message by the owner of the public key.
  * Everything it works with is public, so its time depends on the data. About
- * 2.5 KB of stack. Any task.
+ * 1.3 KB of stack. Any task.
  */
 bool fwgen_ed25519_verify(const uint8_t signature[64], const uint8_t key[32],
                           const void *message, size_t length);

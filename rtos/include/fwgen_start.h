@@ -20,8 +20,8 @@ void fwgen_nvmem_start(void);
  */
 void fwgen_slots_self_test(void);
 
-/* Resets the device; the start-up code of the architecture has it. Does not
- * return. Any context. */
+/* Resets the device; where the board gives no way to (Cortex-A without PSCI) it
+ * ends in fwgen_board_halt(). Does not return. Any context. */
 void fwgen_reset(void) __attribute__((noreturn));
 
 #endif

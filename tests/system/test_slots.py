@@ -29,6 +29,7 @@ from fwgen.package.faults import Fault
 from fwgen.pipeline import build_model
 
 DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits"
+FLASH = str(Path(__file__).resolve().parents[1] / "nvmem/boards/virt-a7-nvmem.toml")
 pytestmark = pytest.mark.qemu
 
 
@@ -54,6 +55,10 @@ class Device:
     @property
     def port(self) -> str:
         return self.line.address
+
+    def switch_off(self) -> None:
+        self.line.__exit__()
+        self.session.close()
 
     def link(self) -> Link:
         link = Link(open_transport(self.port), timeout=5.0)
@@ -81,17 +86,25 @@ def read_console(session: QemuSession) -> None:
 
 @pytest.fixture
 def boot(tmp_path: Path) -> Iterator[Callable[[str], Device]]:
-    """Builds and boots the digits firmware with slots: (board) -> Device."""
+    """Builds and boots the digits firmware with slots: (board) -> Device.
+
+    A second call is a second start of the emulator; flash is a file and keeps its contents.
+    """
     running: list[Device] = []
 
     def start(name: str) -> Device:
         board = load_board(name)
         options = BuildOptions(kind=BuildKind.TEST, nvmem=True)
         result = build_model(DIGITS / "digits.nvdla", board, tmp_path / "firmware", options)
-        monitor = tmp_path / "qmp"
+        monitor = tmp_path / f"qmp{len(running)}"
         machine = machine_config(board)
-        qmp = ("-qmp", f"unix:{monitor},server=on,wait=off")
-        machine = replace(machine, extra_args=(*machine.extra_args, *qmp))
+        more = ["-qmp", f"unix:{monitor},server=on,wait=off"]
+        if name == FLASH:
+            flash = tmp_path / "flash"
+            with flash.open("ab") as file:
+                file.truncate(64 << 20)
+            more += ["-drive", f"if=pflash,unit=1,format=raw,file={flash}"]
+        machine = replace(machine, extra_args=(*machine.extra_args, *more))
         session = QemuSession(result.elf, machine, limit=300)
         session.start()
         session.wait_ready()
@@ -99,16 +112,20 @@ def boot(tmp_path: Path) -> Iterator[Callable[[str], Device]]:
         proxy = NoisyLine(fd, fd, Noise())
         proxy.start()
         running.append(Device(session, proxy, monitor))
-        threading.Thread(target=read_console, args=(session,), daemon=True).start()
+        if session.console_line().fileno() != fd:
+            threading.Thread(target=read_console, args=(session,), daemon=True).start()
         return running[-1]
 
     yield start
     for device in running:
-        device.line.__exit__()
-        device.session.close()
+        device.switch_off()
 
 
-@pytest.mark.parametrize("board", ["mps2-an385-nvmem", "mps3-an547-nvmem"])
+@pytest.mark.parametrize(
+    "board",
+    ["mps2-an385-nvmem", "mps3-an547-nvmem", FLASH],
+    ids=["in place", "copied", "cfi flash"],
+)
 def test_update_trial_and_rollback(
     board: str,
     boot: Callable[[str], Device],
@@ -184,8 +201,18 @@ def test_update_trial_and_rollback(
     assert "running, confirmed" in capsys.readouterr().out
 
     # 5. A package for the other board is refused before anything is written.
-    boards = {"mps2-an385-nvmem", "mps3-an547-nvmem"} - {board}
-    package = ["pack", str(model), "-b", boards.pop(), "-o", str(tmp_path / "foreign.pkg")]
+    foreign = "mps3-an547-nvmem" if board == "mps2-an385-nvmem" else "mps2-an385-nvmem"
+    package = ["pack", str(model), "-b", foreign, "-o", str(tmp_path / "foreign.pkg")]
     assert fwgen(package) == 0
     assert fwgen(["update", "--port", device.port, str(tmp_path / "foreign.pkg")]) == 3
     assert "another board" in capsys.readouterr().err
+
+    # 6. Flash keeps all that without power.
+    if board == FLASH:
+        device.switch_off()
+        device = boot(board)
+        assert (info().running, info().confirmed) == (0, 0)
+        assert np.array_equal(scores("right"), results["other"])
+        link = device.link()
+        assert slots.get(link, "gain") == b"0.125"
+        link.transport.close()
