@@ -18,8 +18,6 @@ from fwgen.accel.vip.configurations import BY_TARGET
 from fwgen.board.profile import load_board
 from fwgen.board.types import Board
 from fwgen.build.options import BuildKind, BuildOptions
-from fwgen.build.toolchain import core_flags
-from fwgen.errors import UsageError
 from fwgen.machine.frames import Status
 from fwgen.machine.from_board import machine_config
 from fwgen.machine.inference import Target
@@ -105,21 +103,22 @@ def run_all(graphs: Sequence[NbgCase], board: Board, folder: Path, options: Buil
     return compared
 
 
-def board_of(folder: Path, target: int) -> Board:
-    """The board that has the NPU; a Cortex-M7 with it where its core is not supported."""
-    board = load_board(BOARDS[target])
-    try:
-        core_flags(board.cpu.core)
-    except UsageError:
-        return an500(folder, target)
-    return board
-
-
 @pytest.mark.parametrize("target", list(BOARDS), ids=list(BOARDS.values()))
 def test_graphs_run_on_their_board(testdata: Path, tmp_path: Path, target: int) -> None:
     graphs = cases(testdata, target)
     options = BuildOptions(kind=BuildKind.TEST, exclusive=(("all",),), jobs=2)
-    assert run_all(graphs, board_of(tmp_path, target), tmp_path, options) > 0
+    assert run_all(graphs, load_board(BOARDS[target]), tmp_path, options) > 0
+
+
+def test_each_operation_by_itself(testdata: Path, tmp_path: Path) -> None:
+    """States, the VIP's SRAM and the pool hold from one submission to the next."""
+    names = ("net_big_a", "v1_net_pyramid", "concat_ch")
+    every = {c.name: c for c in nbg_cases(testdata)}
+    if not every:
+        pytest.skip("reference data has no network binary graphs")
+    options = BuildOptions(kind=BuildKind.TEST, exclusive=(("all",),), each_operation=True, jobs=2)
+    graphs = [every[name] for name in names]
+    assert run_all(graphs, load_board("rv1126"), tmp_path, options) == 36864 + 2304 + 4096
 
 
 FAULTS = [
