@@ -25,6 +25,7 @@ VERBS = {
     "build": ("fwgen.cli.build", "build", "Turn a compiled model into firmware for a board."),
     "run": ("fwgen.cli.run", "run", "Run firmware in the emulator and compare its outputs."),
     "test": ("fwgen.cli.test", "test", "Run a project's tests on its boards in the emulator."),
+    "init": ("fwgen.cli.init", "init", "Start a project with tests and files for CI systems."),
     "new": ("fwgen.cli.new", "new", "Start a project: an application around a model."),
     "inspect": ("fwgen.cli.inspect", "inspect", "Show a model, its program or its layout."),
     "check": ("fwgen.cli.check", "check", "Say what of a model a board can run, and why not."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -38,7 +38,20 @@ def new_application(directory: Path, board: str, model: Path) -> tuple[str, ...]
         ModelError: the board cannot run the model.
         FitError: the model does not fit the board's memory.
     """
-    _check_free(directory)
+    check_free(directory)
+    files, _ = project_files(directory, board, model)
+    write_project(directory, files)
+    return tuple(sorted(files))
+
+
+def project_files(
+    directory: Path, board: str, model: Path
+) -> tuple[dict[str, bytes], dict[str, str]]:
+    """The files of a new project by path, and what their templates were given.
+
+    Raises:
+        UsageError, ModelError, FitError: as new_application.
+    """
     profile = load_board(board)
     _check_model(model, board)
     stem = _plain(model.stem) or "model"
@@ -58,13 +71,19 @@ def new_application(directory: Path, board: str, model: Path) -> tuple[str, ...]
     name = _plain(Path(os.path.abspath(directory)).name) or "app"
     values = {"name": name, "board": board_text, "model": model_name}
     files |= _render(values)
-    _write(directory, files)
-    return tuple(sorted(files))
+    return files, values
 
 
-def _check_free(directory: Path) -> None:
+def check_free(directory: Path, allowed: Collection[str] = ()) -> None:
+    """Refuse a folder that holds anything but entries of these names.
+
+    Raises:
+        UsageError: it does, or it cannot be looked into.
+    """
     try:
-        taken = directory.exists() and (not directory.is_dir() or any(directory.iterdir()))
+        taken = directory.exists() and (
+            not directory.is_dir() or any(e.name not in allowed for e in directory.iterdir())
+        )
     except OSError as error:
         raise UsageError(
             f"cannot look into the folder: {error.strerror or error}", where=str(directory)
@@ -113,8 +132,12 @@ def _render(values: Mapping[str, str]) -> dict[str, bytes]:
     }
 
 
-def _write(directory: Path, files: Mapping[str, bytes]) -> None:
-    """All files or none: made beside the place, moved there when complete."""
+def write_project(directory: Path, files: Mapping[str, bytes]) -> None:
+    """All files or none: made beside the place, moved there when complete.
+
+    Raises:
+        UsageError: they cannot be written.
+    """
     parent = Path(os.path.abspath(directory)).parent
     try:
         parent.mkdir(parents=True, exist_ok=True)
@@ -125,8 +148,11 @@ def _write(directory: Path, files: Mapping[str, bytes]) -> None:
                 path = made / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)
-            if directory.is_dir() and os.path.samefile(directory, os.getcwd()):
-                # Replacing it would leave the shell in a folder that is gone.
+            if directory.is_dir() and (
+                os.path.samefile(directory, os.getcwd()) or any(directory.iterdir())
+            ):
+                # Replacing it would leave the shell in a folder that is gone, or lose
+                # the repository that is in it.
                 for entry in sorted(made.iterdir(), key=lambda path: path.name == "fwgen.toml"):
                     os.replace(entry, directory / entry.name)
             else:
