@@ -329,13 +329,22 @@ class QemuSession:
 
         return self.guard(collect)
 
-    def watch(self, until: str | None = None) -> int | None:
-        """Collect console text until QEMU ends (its exit code) or a line shows `until` (None).
+    def watch(self, until: str | Callable[[str], bool] | None = None) -> int | None:
+        """Collect console text until QEMU ends (its exit code) or the text shows `until` (None).
+
+        Args:
+            until: a text, or a function that judges all text so far.
 
         Raises:
             TaskError: the firmware printed a fault report.
             RunTimeout: the limit of wall-clock time ran out.
         """
+
+        def shown() -> bool:
+            text = self.console.text()
+            if callable(until):
+                return until(text)
+            return until is not None and until in text
 
         def collect() -> int | None:
             while True:
@@ -345,7 +354,7 @@ class QemuSession:
                     if self.process.wait(5.0) is None:
                         raise
                     break
-                if until is not None and until in self.console.text():
+                if shown():
                     return None
                 if self.link.deadline is not None and time.monotonic() >= self.link.deadline:
                     raise RunTimeout("time limit")
@@ -353,7 +362,7 @@ class QemuSession:
             self.console.finish()
             if self.console.fault is not None:
                 raise self._fault_error()
-            return None if until is not None and until in self.console.text() else self._code()
+            return None if shown() else self._code()
 
         return self.guard(collect)
 

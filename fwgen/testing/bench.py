@@ -180,8 +180,8 @@ class Running:
         """The console's text so far."""
         return self.session.console.text()
 
-    def watch(self, until: str | None = None) -> int | None:
-        """Collect the console until a line shows `until` (None) or the firmware ends (its code).
+    def watch(self, until: str | Callable[[str], bool] | None = None) -> int | None:
+        """Collect the console until it shows `until` (None) or the firmware ends (its code).
 
         Raises:
             TaskError: the firmware printed a fault report.

@@ -92,21 +92,22 @@ class Executor:
 
     def _console(self, test: PlannedTest) -> Result:
         assert test.case is not None
+        wanted = test.case.console
         running = self._boot(test)
         code: int | None = None
         found: list[str] = []
         with self._stopper.running(running):
             try:
-                code = running.watch(test.case.console[-1])
+                code = running.watch(lambda text: _find_in_order(text, wanted, found) is None)
             except RunTimeout as error:
-                missing = _find_in_order(running.console, test.case.console, found)
+                missing = _find_in_order(running.console, wanted, found)
                 raise RunTimeout(
                     f"'{missing}' did not come within {test.timeout:g} s\n"
                     + "\n".join(running.console.splitlines()[-CONSOLE_TAIL:]),
                     where=error.where,
                 ) from None
         text = running.console
-        missing = _find_in_order(text, test.case.console, found)
+        missing = _find_in_order(text, wanted, found)
         if missing is not None:
             how = f"; the firmware ended with code {code}" if code is not None else ""
             tail = "\n".join(text.splitlines()[-CONSOLE_TAIL:])

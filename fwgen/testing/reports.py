@@ -170,7 +170,8 @@ def _cell(text: str) -> str:
 def summary(report: Report) -> str:
     """The last line: how many of each verdict, and what the passes rest on."""
     counts = [f"{report.count(verdict)} {verdict}" for verdict in Verdict if report.count(verdict)]
-    text = ", ".join(counts) + f"; {report.bytes_compared} bytes compared"
+    compared = f"{report.bytes_compared} bytes" if report.bytes_compared else "nothing was"
+    text = f"{', '.join(counts)}; {compared} compared"
     if report.interrupted:
         done = len(report.results) - report.count(Verdict.NOT_RUN)
         return f"interrupted after {done} of {len(report.results)} tests: {text}"
