@@ -31,6 +31,7 @@ _CONSTANTS = {
     "rounding": 1,
     "input_preshift": 0,
     "reorder": 0,
+    "reserved": 0,
     "border": 0,
 }
 

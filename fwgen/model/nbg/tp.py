@@ -66,6 +66,7 @@ FIELDS: dict[str, Field] = {
     "input_preshift": ((24, 5, 5),),
     "shift_bits": ((24, 10, 5), (26, 26, 2)),
     "reorder": ((24, 15, 9),),
+    "reserved": ((6, 18, 1), (24, 28, 4)),
     "border_mode": ((24, 24, 2),),
     "input_ring": ((25, 0, 26),),
     "input_ring_end": ((26, 0, 26),),
@@ -160,6 +161,7 @@ class TpJob:
     input_preshift: int
     shift_bits: int
     reorder: int
+    reserved: int
     border_mode: int
     input_ring: int
     input_ring_end: int
