@@ -39,7 +39,11 @@ from fwgen.resources import resource_dir
 TASK_ENTRIES = ("engine_task", "link_task", "start_task", "prvIdleTask")
 """Functions that the runtime's tasks start with."""
 
-A_HANDLERS = ("Reset_Handler", "fwgen_timer_interrupt")
+FAULT_REPORT = "fwgen_fault_report"
+FAULT_STACK_BYTES = 1024
+"""On Cortex-A faults are reported on a stack of their own (rtos/fault/fault_cortex_a.c)."""
+
+A_HANDLERS = ("Reset_Handler", "fwgen_timer_interrupt", FAULT_REPORT)
 A_HANDLER_TABLE = "fwgen_irq_handlers"
 """On Cortex-A: functions and the table that the port calls handlers from."""
 
@@ -260,6 +264,13 @@ def _check_stacks(stacks: StackReport, options: BuildOptions, main_stack: int) -
                     where=" -> ".join(task.path),
                     expected=f"at least {task.bytes} bytes",
                 )
+    for handler in stacks.handlers:
+        if handler.entry == FAULT_REPORT and handler.bytes > FAULT_STACK_BYTES:
+            raise TaskError(
+                f"the stack of fault reports is too small: it has {FAULT_STACK_BYTES} bytes",
+                where=" -> ".join(handler.path),
+                expected=f"at least {handler.bytes} bytes",
+            )
     if stacks.main > main_stack:
         raise TaskError(
             f"the main stack is too small: main_stack_bytes is {main_stack}",

@@ -42,7 +42,7 @@ FRAMES = {
 }
 """By architecture."""
 
-_UART_DRIVERS = (r"fwgen_uart_[a-z0-9]+",)
+_UART_DRIVERS = (r"fwgen_uart_[a-z0-9_]+",)
 
 INDIRECT_CALLS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"drivers/uart.*|fault/.*|link/console.*", _UART_DRIVERS),
@@ -438,6 +438,7 @@ def _recursion(cycle: Iterable[str]) -> TaskError:
 
 
 _FAULTS = (
+    "fwgen_fault_report",
     "NMI_Handler",
     "HardFault_Handler",
     "MemManage_Handler",

@@ -2,7 +2,8 @@
  * entry.S - brings the core into a state in which a boot loader may enter the
  * image, and enters it. Runs from reset in Secure SVC; KIND chooses the state:
  * 1 MON; 2 Non-secure SVC, as Secure firmware leaves it; 3 SVC with MMU, caches,
- * high vectors and alignment faults on; 4 the same, Non-secure.
+ * high vectors and alignment faults on; 4 the same, Non-secure; 5 SVC with
+ * CNTFRQ zero.
  */
     .arm
     .arch_extension sec
@@ -17,6 +18,11 @@ _start:
     cpsid   aif
     .if KIND == 1
     cps     #0x16
+    .endif
+
+    .if KIND == 5
+    mov     r0, #0
+    mcr     p15, 0, r0, c14, c0, 0
     .endif
 
     .if KIND == 2 || KIND == 4

@@ -42,15 +42,13 @@ class Boot:
         values: of the "port:" lines, in order, by their text.
         fault: fields of the fault report; empty without one.
         code: exit code of the emulator.
-        virtual_ns: the emulator's own clock at the end.
-        symbols: of the image: name -> address.
+        text: of the console.
     """
 
     values: dict[str, list[int]]
     fault: dict[str, str]
     code: int | None
-    virtual_ns: int
-    symbols: dict[str, int]
+    text: str
 
     def value(self, name: str) -> int:
         """The only value with that text."""
@@ -105,8 +103,7 @@ class Firmware:
             values,
             dict(report.fields) if report is not None else {},
             code,
-            max((summary.time_ns for summary in session.summaries), default=0),
-            {name: symbol.address for name, symbol in image.symbols.items()},
+            session.console.text(),
         )
 
 

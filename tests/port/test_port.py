@@ -118,19 +118,30 @@ ENTRIES = {
 }
 
 
+def shim(folder: Path, kind: int) -> tuple[str, ...]:
+    """Arguments of QEMU that enter the image through entry.S."""
+    elf = folder / "entry.elf"
+    command = [find_toolchain().tool("gcc"), "-mcpu=cortex-a7", "-nostdlib"]
+    command += ["-Wl,-Ttext=0x40100000", f"-Wa,--defsym,KIND={kind}"]
+    command += ["-o", str(elf), str(HERE / "entry.S")]
+    subprocess.run(command, check=True, timeout=60)
+    return "-device", f"loader,file={elf},cpu-num=0"
+
+
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_entry(firmware: Build, tmp_path: Path, entry: str) -> None:
     board_file, machine, kind, timer = ENTRIES[entry]
-    arguments: tuple[str, ...] = ()
-    if kind is not None:
-        shim = tmp_path / "entry.elf"
-        command = [find_toolchain().tool("gcc"), "-mcpu=cortex-a7", "-nostdlib"]
-        command += ["-Wl,-Ttext=0x40100000", f"-Wa,--defsym,KIND={kind}"]
-        command += ["-o", str(shim), str(HERE / "entry.S")]
-        subprocess.run(command, check=True, timeout=60)
-        arguments = ("-device", f"loader,file={shim},cpu-num=0")
+    arguments = () if kind is None else shim(tmp_path, kind)
     boot = firmware(board_file).boot(SOME_CHECKS, machine, *arguments)
     assert boot.fault == {}
     assert (boot.code, boot.value("end")) == (0, 0)
     assert boot.value("timer") == timer
     assert (boot.value("nesting"), boot.value("critical")) == (NESTING, CRITICAL)
+
+
+def test_no_timer_frequency(firmware: Build, tmp_path: Path) -> None:
+    """CNTFRQ is zero and the profile gives none: a report, not a division by zero."""
+    boot = firmware(GICV2).boot(SOME_CHECKS, f"{GIC2},secure=on", *shim(tmp_path, 5))
+    assert boot.code == 72
+    assert (boot.fault["kind"], boot.fault["file"]) == ("assert", "timer.c")
+    assert "CNTFRQ is zero" in boot.text

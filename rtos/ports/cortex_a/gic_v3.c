@@ -18,11 +18,12 @@
 #define GICR_STRIDE 0x20000u
 #define GICR_STRIDE_V4 0x40000u
 
-#define CTLR_GROUP1 (3u << 1) /* EnableGrp1NS and EnableGrp1S, or EnableGrp1   \
-                               */
-#define CTLR_GROUP1_NS (3u << 0) /* of the Non-secure view: also EnableGrp1A   \
-                                  */
-#define CTLR_ARE (3u << 4)       /* ARE_S and ARE_NS, or ARE_NS */
+/* GICD_CTLR. Both halves of group 1 and of affinity routing, where this side
+ * sees both; the Non-secure view has its group in bit 0, and in bit 1 when
+ * affinity routing is on. */
+#define CTLR_GROUP1 (3u << 1)
+#define CTLR_GROUP1_NS (3u << 0)
+#define CTLR_ARE (3u << 4)
 #define CTLR_DS (1u << 6)
 #define CTLR_RWP (1u << 31)
 #define TYPER_LAST (1u << 4)

@@ -34,8 +34,8 @@
 #define PAGE_XN 1u
 #define PAGE_PL1 (1u << 4)
 
-#define TTBR_WALKS_CACHED 0x49u /* inner and outer write-back, write-allocate  \
-                                 */
+/* Inner and outer write-back, write-allocate. */
+#define TTBR_WALKS_CACHED 0x49u
 #define DACR_CLIENT 1u
 #define SCTLR_M (1u << 0)
 #define SCTLR_C (1u << 2)

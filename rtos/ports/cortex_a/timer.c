@@ -15,6 +15,7 @@
 #include "FreeRTOS.h"
 #include "task.h"
 
+#include "fwgen_console.h"
 #include "fwgen_cpu.h"
 #include "port.h"
 
@@ -99,7 +100,9 @@ void fwgen_timer_init(uint32_t entry_mode, enum gic_world world)
 
 void fwgen_timer_start(void)
 {
-    /* Firmware must write CNTFRQ, or the board's profile give timer_hz. */
+    if (timer.hz < configTICK_RATE_HZ) {
+        fwgen_log("no tick: CNTFRQ is zero, and the profile has no timer_hz");
+    }
     configASSERT(timer.hz >= configTICK_RATE_HZ);
     timer.period = timer.hz / configTICK_RATE_HZ;
     timer.remainder = timer.hz % configTICK_RATE_HZ;
