@@ -105,14 +105,15 @@ static void print_registers(const struct fwgen_fault_frame *frame)
     fwgen_print("\n");
 }
 
-/* Called by the vectors, on the stack above. A fault of the report itself ends
- * the program without another one. */
+/* Set when a report or the end begins: a fault of these is no news. */
+static volatile bool reporting;
+static volatile bool ending;
+
+/* Called by the vectors, on the stack above. */
 void fwgen_fault_report(const struct fwgen_fault_frame *frame)
 {
-    static volatile bool reporting;
-
     fwgen_fault_stop();
-    if (reporting) {
+    if (reporting || ending) {
         fwgen_exit(FWGEN_EXIT_FAULT);
     }
     reporting = true;
@@ -165,7 +166,10 @@ void fwgen_exit(uint32_t code)
     (void)code;
 #endif
 #if FWGEN_PSCI != FWGEN_PSCI_NONE
-    psci(FWGEN_FAULT_RESET ? PSCI_SYSTEM_RESET : PSCI_SYSTEM_OFF);
+    if (!ending) {
+        ending = true; /* the call is undefined where nobody serves it */
+        psci(FWGEN_FAULT_RESET ? PSCI_SYSTEM_RESET : PSCI_SYSTEM_OFF);
+    }
 #endif
     for (;;) {
         fwgen_board_halt();

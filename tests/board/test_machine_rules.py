@@ -130,6 +130,16 @@ WRONG = [
     ("serial = 1", "serial = 0", "serial = 0", "qemu.overlay[2].serial", "taken by [console]", ""),
     ("serial = 1", "serial = 8", "serial = 8", "qemu.overlay[2].serial", "bad value 8", ""),
     ("serial = 1", "serial = 1\nhiword = true", "hiword", "qemu.overlay[2].hiword", "has no", ""),
+    # The last priority of a GIC never interrupts: the mask cannot be larger.
+    ("irq = 127", "irq = 127\nirq_priority = 15", "irq_priority", "accelerator[0].irq_priority",
+     "does not exist with 4 priority bits", "5 to 14"),
+    ("prio_bits = 4", "prio_bits = 4\nmax_syscall_priority = 15", "max_sys",
+     "cpu.max_syscall_priority", "does not exist", "1 to 14"),
+    ('fpu = "neon-vfpv4"', 'fpu = "none"', "fpu", "cpu.fpu", "has no none", "neon-vfpv4"),
+    ("0x02008000", "0x02008040", "0x02008040", "memory[0].base", "not aligned", "0x1000"),
+    ('size = "4MiB"', "size = 0x400400", "0x400400", "memory[0].size", "not aligned", "0x1000"),
+    ("[qemu]\n", '[flash]\nmethod = "manual"\nload_address = 0x02009000\n[qemu]\n', "load_a",
+     "flash.load_address", "starts at 0x2008000 and would be loaded to 0x2009000", "vector_table"),
 ]  # fmt: skip
 
 
