@@ -115,6 +115,8 @@ ENTRIES = {
     "non-secure, caches on": (GICV2, f"{GIC2},secure=on", 4, VIRTUAL_TIMER),
     "hyp, GICv3": (GICV3, f"{GIC3},virtualization=on", None, PHYSICAL_TIMER),
     "secure, GICv3": (GICV3, f"{GIC3},secure=on", None, SECURE_TIMER),
+    "non-secure, GICv3": (GICV3, f"{GIC3},secure=on", 6, VIRTUAL_TIMER),
+    "non-secure, GICv3, FIQ at EL3": (GICV3, f"{GIC3},secure=on", 7, VIRTUAL_TIMER),
 }
 
 

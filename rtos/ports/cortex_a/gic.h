@@ -75,6 +75,9 @@ static inline void gic_synchronise(void)
 
 #if FWGEN_GIC == 2
 
+/* The mask that lets only interrupts pass that must not call the kernel. */
+#define GIC_MASK_CRITICAL ((uint32_t)configMAX_SYSCALL_INTERRUPT_PRIORITY)
+
 #define GICC_CTLR 0x00u
 #define GICC_PMR 0x04u
 #define GICC_BPR 0x08u
@@ -120,6 +123,11 @@ static inline uint32_t gic_running_priority(void)
 }
 
 #else
+
+/* The same; the CPU interface may count priorities otherwise than the
+ * distributor, which gic_init finds out. */
+extern uint32_t gic_mask_critical;
+#define GIC_MASK_CRITICAL gic_mask_critical
 
 /* ICC_PMR, ICC_IAR1, ICC_EOIR1, ICC_RPR: coprocessor 15. */
 static inline uint32_t gic_mask_read(void)

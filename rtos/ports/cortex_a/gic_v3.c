@@ -39,6 +39,8 @@
 
 static uintptr_t redistributor;
 
+uint32_t gic_mask_critical = configMAX_SYSCALL_INTERRUPT_PRIORITY;
+
 uintptr_t gic_array(uint32_t intid, uint32_t offset)
 {
     return (intid < GIC_FIRST_SPI ? redistributor + GICR_SGI_FRAME
@@ -133,6 +135,15 @@ static void route_to_this_core(uint32_t intids)
     }
 }
 
+/* Bits of priority that the CPU interface has: ICC_CTLR.PRIbits + 1. */
+static uint32_t priority_bits(void)
+{
+    uint32_t control;
+
+    __asm volatile("mrc p15, 0, %0, c12, c12, 4" : "=r"(control));
+    return ((control >> 8) & 7u) + 1u;
+}
+
 static void start_interface(void)
 {
     uint32_t enabled;
@@ -151,6 +162,24 @@ static void start_interface(void)
                    : "r"(1));
 }
 
+/*
+ * Non-secure priorities are the lower half of all: the distributor shows 0 for
+ * 0x80. The CPU interface does the same, but only if group 0 goes to EL3
+ * (SCR.FIQ); else it shows them as they are. A small number tells: where it is
+ * shifted, its last bit is lost.
+ */
+static void find_view(enum gic_world world)
+{
+    const uint32_t smallest = 1u << (8u - priority_bits());
+
+    gic_mask_write(smallest);
+    if (world == GIC_NON_SECURE && gic_mask_read() == smallest) {
+        gic_mask_critical =
+            0x80u | ((uint32_t)configMAX_SYSCALL_INTERRUPT_PRIORITY >> 1);
+    }
+    gic_mask_write(GIC_MASK_NONE);
+}
+
 enum gic_world gic_init(void)
 {
     const uint32_t intids = gic_intids();
@@ -162,8 +191,10 @@ enum gic_world gic_init(void)
     wake_redistributor();
     world = find_world();
 
-    /* Affinity routing may be changed only while all groups are disabled. */
-    fwgen_reg_write(gicd(GICD_CTLR), 0);
+    /* Affinity routing may be switched on only while all groups are disabled,
+     * and never off again. */
+    fwgen_reg_write(gicd(GICD_CTLR),
+                    fwgen_reg_read(gicd(GICD_CTLR)) & (CTLR_ARE | CTLR_DS));
     settled = wait_clear(gicd(GICD_CTLR), CTLR_RWP);
     configASSERT(settled);
     fwgen_reg_write(gicd(GICD_CTLR), CTLR_ARE);
@@ -179,6 +210,6 @@ enum gic_world gic_init(void)
         CTLR_ARE | (world == GIC_NON_SECURE ? CTLR_GROUP1_NS : CTLR_GROUP1));
     fwgen_cpu_barrier();
     start_interface();
-    gic_mask_write(GIC_MASK_NONE);
+    find_view(world);
     return world;
 }

@@ -87,7 +87,7 @@ void vPortYield(void)
 
 void vPortEnterCritical(void)
 {
-    gic_mask_write(configMAX_SYSCALL_INTERRUPT_PRIORITY);
+    gic_mask_write(GIC_MASK_CRITICAL);
     critical_nesting = critical_nesting + 1u;
     /* Handlers mask with portSET_INTERRUPT_MASK_FROM_ISR. */
     configASSERT(fwgen_port_intid == GIC_SPECIAL);
@@ -110,8 +110,8 @@ UBaseType_t uxPortRaisePriorityMask(void)
 {
     const uint32_t before = gic_mask_read();
 
-    if (before > configMAX_SYSCALL_INTERRUPT_PRIORITY) {
-        gic_mask_write(configMAX_SYSCALL_INTERRUPT_PRIORITY);
+    if (before > GIC_MASK_CRITICAL) {
+        gic_mask_write(GIC_MASK_CRITICAL);
     }
     return before;
 }
@@ -129,8 +129,7 @@ BaseType_t xPortIsInsideInterrupt(void)
 #ifdef configASSERT
 void vPortValidateInterruptPriority(void)
 {
-    configASSERT(gic_running_priority() >=
-                 configMAX_SYSCALL_INTERRUPT_PRIORITY);
+    configASSERT(gic_running_priority() >= GIC_MASK_CRITICAL);
 }
 #endif
 
@@ -138,7 +137,7 @@ void vPortValidateInterruptPriority(void)
  * kernel need not wait for its choice. */
 void fwgen_port_switch(void)
 {
-    gic_mask_write(configMAX_SYSCALL_INTERRUPT_PRIORITY);
+    gic_mask_write(GIC_MASK_CRITICAL);
     __asm volatile("cpsie i" ::: "memory");
     vTaskSwitchContext();
     __asm volatile("cpsid i" ::: "memory");
