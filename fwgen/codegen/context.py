@@ -25,6 +25,7 @@ from fwgen.codegen.runtime import runtime_files
 from fwgen.codegen.words import encode_program, has_cache
 from fwgen.errors import UsageError
 from fwgen.plan.layout import Layout
+from fwgen.plan.slots import slot_kernels
 from fwgen.program.commands import Cpu, Kernel
 from fwgen.program.program import Program
 
@@ -245,7 +246,7 @@ def project_context(
         board, [(p.program, p.layout) for p in plans], models, options.main_stack(folder)
     )
     nvmem = nvmem_text(board, options)
-    kernels = _kernels(plans, all_of_them=nvmem is not None)
+    kernels = _kernels(plans, slot_kernels(board) if nvmem is not None else ())
     accelerators = tuple(
         _accelerator(board, accelerator, index, options)
         for index, accelerator in enumerate(board.accelerators)
@@ -610,8 +611,8 @@ def _flag(value: bool) -> str:
     return "1" if value else "0"
 
 
-def _kernels(plans: Sequence[ModelPlan], *, all_of_them: bool) -> Table:
-    used = {int(kernel): f"fwgen_kernel_{kernel.name.lower()}" for kernel in Kernel if all_of_them}
+def _kernels(plans: Sequence[ModelPlan], more: Sequence[Kernel]) -> Table:
+    used = {int(kernel): f"fwgen_kernel_{kernel.name.lower()}" for kernel in more}
     used |= {
         int(command.kernel): f"fwgen_kernel_{command.kernel.name.lower()}"
         for plan in plans

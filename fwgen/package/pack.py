@@ -27,8 +27,8 @@ from fwgen.package.verify import TENSOR_LIMIT, Device, verify
 from fwgen.pipeline import lower_model
 from fwgen.plan.layout import Layout
 from fwgen.plan.planner import PlanOptions, plan
-from fwgen.plan.slots import SlotLayout, slot_board, slot_layout, tensor_range
-from fwgen.program.commands import Command, Cpu, Kernel, Only
+from fwgen.plan.slots import SlotLayout, slot_board, slot_kernels, slot_layout, tensor_range
+from fwgen.program.commands import Command, Cpu, Only
 from fwgen.program.encode import all_words
 from fwgen.program.program import Program, Role, Tensor
 
@@ -171,7 +171,7 @@ def expected_device(board: Board, base: int, *, pipeline_depth: int = 4) -> Devi
         tensors=slots.tensors,
         operations=OPERATION_LIMIT,
         pipeline=pipeline_depth,
-        kernels=sum(1 << int(kernel) for kernel in Kernel),
+        kernels=sum(1 << int(kernel) for kernel in slot_kernels(board)),
     )
 
 

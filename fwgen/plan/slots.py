@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from fwgen.board.types import Board, Memory
 from fwgen.errors import UsageError
 from fwgen.plan.layout import Layout
+from fwgen.program.commands import Kernel
 
 FORMAT = 1
 """Version of the package format: part of the hash."""
@@ -38,6 +39,16 @@ class SlotLayout:
     room: int
     tensors: tuple[int, int]
     hash: bytes
+
+
+def slot_kernels(board: Board) -> tuple[Kernel, ...]:
+    """CPU kernels that firmware with slots has: for whatever model may come.
+
+    Beside hardware the CPU does what the hardware lacks; without, everything.
+    """
+    if all(accelerator.is_hardware for accelerator in board.accelerators):
+        return (Kernel.SOFTMAX, Kernel.POWER)
+    return tuple(Kernel)
 
 
 def has_slots(board: Board) -> bool:

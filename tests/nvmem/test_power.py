@@ -63,8 +63,10 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
         for name in SOURCES:
             text = (RTOS / name).read_text()
             if mutant is not None and mutant[0] == name:
-                assert text.count(mutant[1]) == 1, f"{name} no longer has the mutant's text"
-                text = text.replace(mutant[1], mutant[2])
+                # However the lines are broken.
+                pattern = r"\s+".join(map(re.escape, mutant[1].split()))
+                text, count = re.subn(pattern, lambda _: mutant[2].lstrip(), text)
+                assert count == 1, f"{name} no longer has the mutant's text"
             copy = folder / name
             copy.parent.mkdir(exist_ok=True)
             copy.write_text(text)

@@ -25,7 +25,8 @@ from fwgen.package.check import read_package
 from fwgen.package.faults import Fault
 from fwgen.package.pack import PackOptions, SelfTest, expected_device, pack_model
 from fwgen.package.verify import verify
-from fwgen.plan.slots import slot_board, slot_layout
+from fwgen.plan.slots import slot_board, slot_kernels, slot_layout
+from fwgen.program.commands import Kernel
 
 DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits" / "digits.nvdla"
 IN_PLACE, COPIED = "mps2-an385-nvmem", "mps3-an547-nvmem"
@@ -68,6 +69,25 @@ def test_programs_name_the_addresses_of_their_slot() -> None:
         named = [w - variant.base for w in words if variant.base <= w < variant.base + 0x100000]
         for constant in constants:
             assert any(package.data[at : at + len(constant)] == constant for at in named)
+
+
+def test_a_pipelined_package_needs_firmware_that_pipelines() -> None:
+    board = load_board(COPIED)
+    (base,) = slot_layout(board).bases
+    package = pack_model(DIGITS, board, PackOptions(pipeline_depth=2))
+    table = format.decode_table(package.data, package.header.variants[0].table)
+    assert (table.banks, table.pipeline_depth, len(table.tensors)) == (2, 2, 4)
+    assert table.pipelined[1] > 0
+    assert len({t.address for t in table.tensors}) == 4
+    for depth, fault in ((1, Fault.LIMIT), (2, Fault.GOOD), (4, Fault.GOOD)):
+        assert verify(package.data, expected_device(board, base, pipeline_depth=depth)) is fault
+
+
+def test_kernels_that_firmware_with_slots_has() -> None:
+    """What NVDLA lacks; the kernels that do NVDLA's own work are for boards without one."""
+    board = load_board(IN_PLACE)
+    assert slot_kernels(board) == (Kernel.SOFTMAX, Kernel.POWER)
+    assert set(slot_kernels(load_board("mps2-an385-cpu"))) == set(Kernel)
 
 
 def test_two_boards_have_two_layouts() -> None:
