@@ -57,7 +57,9 @@ class Verbs(click.Group):
         module, attribute, _ = VERBS[cmd_name]
         command = getattr(importlib.import_module(module), attribute)
         assert isinstance(command, click.Command)
-        return command
+        from fwgen.cli.manual import attach
+
+        return attach(command, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Verbs"):

@@ -47,9 +47,7 @@ def replay(
     PATH is a trace (.cfg), a directory that holds one, or a tree of such
     directories; or a network binary graph (.nb) with inputs and outputs
     (NAME.in0.bin, NAME.out0.bin) beside it, or a tree of those. Prints one line
-    a case and a summary. The exit code is 0 when no case failed, 1 when one did,
-    2 when there was none to play, and 3 when the only case is malformed or
-    cannot be run.
+    a case and a summary.
     """
     cases = find_cases(paths, config)
     library = _library() if model == "emulator" else None

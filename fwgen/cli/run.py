@@ -124,10 +124,6 @@ def run(
 
     Firmware without serial link, whose application uses the models itself, shows
     its console until it ends or the time limit is over.
-
-    Exit code 0: it ran and all bytes that were compared are equal; 1: a
-    difference, or a fault of the firmware; 5: an inference failed; 124: time
-    ran out.
     """
     from fwgen import emulate
 

@@ -65,10 +65,7 @@ def test(
     that computes them, budgets and faults (docs/testing.md). Images are built for every
     board; every case runs on every board, and once more with every fault.
 
-    Exit code 0: all tests passed; else the code of the failures, if they are of one kind:
-    1 wrong bytes or a failed task, 2 configuration, 3 the model, 4 over a budget of
-    size or the board's memory, 5 the device, 124 time ran out; failures of several
-    kinds give 1. 130: interrupted.
+    The exit code is that of the failures if they are of one kind.
     """
     from fwgen.project.file import FILE_NAME, read_project
     from fwgen.testing.plan import make_plan

@@ -37,9 +37,6 @@ def update(package: Path, port: str, baud: int, reset: bool, retries: int, timeo
     The device writes it to its free slot, checks it and tries it at the next start. A transfer
     that was interrupted goes on where it stopped. Whatever happens, the device keeps a model
     that runs.
-
-    Exit code 0: it is written (and, with a self-test, confirmed); 1: its trial failed and the
-    device went back; 3: the package is damaged or refused; 5: the line or the flash failed.
     """
     from fwgen.machine.update import UpdateLimits, Updater
     from fwgen.package.check import read_package
