@@ -566,6 +566,11 @@ def _defines(board: Board, plans: Sequence[ModelPlan], options: BuildOptions) ->
         Define("FWGEN_IDLE", _IDLE[options.idle or board.idle], "what the idle task does"),
         Define("FWGEN_DCACHE", _flag(has_cache(board)), "the CPU's data cache is switched on"),
         Define("FWGEN_CPU_FAMILY", _flag(_has_cpu(board)), "an accelerator is the CPU itself"),
+        Define(
+            "FWGEN_VIP_FAMILY",
+            _flag(any(a.family == "vip" for a in board.accelerators)),
+            "an accelerator is a VeriSilicon VIP",
+        ),
         Define("FWGEN_NVMEM", _flag(options.nvmem), "settings and model slots"),
         Define("FWGEN_FAULT_RESET", _flag(options.nvmem), "a fault resets: it ends a trial"),
         Define("FWGEN_SIGNED_UPDATE", _flag(options.update_key is not None), "packages have keys"),

@@ -28,10 +28,15 @@ static bool is_open(nvdla_handle handle)
     return handle != NULL && handle->device != NULL;
 }
 
-/* Whether an accelerator runs NVDLA models: the hardware, or the CPU in its
- * place. */
-static bool runs_nvdla(const struct fwgen_accelerator *accelerator)
+/* Whether these names serve an accelerator: NVDLA, the CPU in its place, or a
+ * VIP, so that an application need not know which one the board has. */
+static bool is_served(const struct fwgen_accelerator *accelerator)
 {
+#if FWGEN_VIP_FAMILY
+    if (strcmp(accelerator->family, "vip") == 0) {
+        return true;
+    }
+#endif
 #if FWGEN_CPU_FAMILY
     if (strcmp(accelerator->family, "cpu") == 0) {
         return true;
@@ -40,8 +45,30 @@ static bool runs_nvdla(const struct fwgen_accelerator *accelerator)
     return strcmp(accelerator->family, "nvdla") == 0;
 }
 
+#if FWGEN_VIP_FAMILY
+/* Model and revision, which are the first identity registers; 0 when one of
+ * them all is not that of the image. */
+static uint32_t vip_version(const struct fwgen_accelerator *hardware)
+{
+    const struct fwgen_register_value *identity = hardware->identities;
+
+    for (uint32_t i = 0; i < hardware->identity_count; i++) {
+        if (fwgen_reg_read(fwgen_reg(hardware->base, identity[i].offset)) !=
+            identity[i].value) {
+            return 0;
+        }
+    }
+    return (identity[0].value << 16) | identity[1].value;
+}
+#endif
+
 static uint32_t version(fwgen_device device)
 {
+#if FWGEN_VIP_FAMILY
+    if (fwgen_accel_hardware(device)->identity_count > 1u) {
+        return vip_version(fwgen_accel_hardware(device));
+    }
+#endif
 #if FWGEN_CPU_FAMILY
     if (fwgen_accel_hardware(device)->base == 0u) {
         return NVDLA_VERSION_CPU;
@@ -62,7 +89,7 @@ enum fwgen_result nvdla_create(nvdla_handle *handle)
     *handle = NULL;
     vTaskSuspendAll();
     for (uint32_t i = 0; i < FWGEN_ACCEL_COUNT && found == NULL; i++) {
-        if (instances[i].device == NULL && runs_nvdla(&fwgen_accelerators[i])) {
+        if (instances[i].device == NULL && is_served(&fwgen_accelerators[i])) {
             found = &instances[i];
             (void)memset(found, 0, sizeof(*found));
             found->device = fwgen_accel_device(i);

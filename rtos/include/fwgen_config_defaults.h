@@ -196,6 +196,11 @@
 #define FWGEN_CPU_FAMILY 0
 #endif
 
+/* 1: an accelerator of the board is a VeriSilicon VIP (family "vip"). */
+#ifndef FWGEN_VIP_FAMILY
+#define FWGEN_VIP_FAMILY 0
+#endif
+
 /* How firmware of a higher privilege is called on Cortex-A (PSCI), to switch
  * off or reset. */
 #define FWGEN_PSCI_NONE 0

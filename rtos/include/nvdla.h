@@ -1,11 +1,12 @@
 /*
  * nvdla.h - the interface under the names that users of NVDLA know.
  *
- * A thin layer over fwgen_accel.h. A handle stands for one instance of the
- * accelerator on the board; storage is static, so there are as many handles
- * as instances. All functions are for tasks; none but nvdla_submit blocks.
- * FWGEN_ERROR_ARGUMENT means misuse, which asserts in test builds
- * (FWGEN_TEST_BUILD); the other codes do not.
+ * A thin layer over fwgen_accel.h; on a board with a VeriSilicon NPU the same
+ * names serve it, so that the application stays as it is. A handle stands for
+ * one instance of the accelerator on the board; storage is static, so there are
+ * as many handles as instances. All functions are for tasks; none but
+ * nvdla_submit blocks. FWGEN_ERROR_ARGUMENT means misuse, which asserts in test
+ * builds (FWGEN_TEST_BUILD); the other codes do not.
  *
  * Example:
  *     nvdla_handle dla;
@@ -32,7 +33,8 @@ enum nvdla_pipe_depth {
     NVDLA_PIPE_DEPTH_4 = 4,
 };
 
-/* hw_version on a board whose CPU runs the models: "CPU" in ASCII. */
+/* hw_version on a board whose CPU runs the models: "CPU" in ASCII. On one with
+ * a VeriSilicon NPU it is the NPU's model << 16 | revision. */
 #define NVDLA_VERSION_CPU 0x00435055u
 
 struct nvdla_status {

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from nbg_cases import nbg_cases
 
 from fwgen.board.profile import load_board
 from fwgen.build.application import Application
@@ -58,15 +59,21 @@ def cases() -> str:
         cube[..., 0] = picture.reshape(8, 8)
         images.append(cube.tobytes())
 
-    def rows(name: str, size: int, items: Sequence[bytes]) -> str:
+    return cases_text(images, scores)
+
+
+def cases_text(images: Sequence[bytes], scores: Sequence[bytes]) -> str:
+    """cases.h of these inputs and outputs."""
+
+    def rows(name: str, items: Sequence[bytes]) -> str:
         body = ",\n".join("{" + ", ".join(map(str, item)) + "}" for item in items)
         align = "__attribute__((aligned(4), unused))"
-        return f"static const uint8_t {name}[CASES][{size}] {align} = {{\n{body}\n}};\n"
+        return f"static const uint8_t {name}[CASES][{len(items[0])}] {align} = {{\n{body}\n}};\n"
 
     return (
-        f"#include <stdint.h>\n#define CASES {CASES}u\n"
-        + rows("images", 512, images)
-        + rows("scores", 16, scores)
+        f"#include <stdint.h>\n#define CASES {len(images)}u\n"
+        + rows("images", images)
+        + rows("scores", scores)
     )
 
 
@@ -79,6 +86,8 @@ def play(tmp_path: Path, cases: str) -> Play:
         *,
         board: str = "mps2-an385",
         models: int = 1,
+        model: Path = DIGITS / "digits.nvdla",
+        data: str = cases,
         end: str = "app: end",
         faults: Sequence[str] = (),
         defines: Sequence[str] = (),
@@ -87,12 +96,12 @@ def play(tmp_path: Path, cases: str) -> Play:
     ) -> str:
         for file in (APPS / f"{name}.c", APPS / "app.h"):
             (tmp_path / file.name).write_bytes(file.read_bytes())
-        (tmp_path / "cases.h").write_text(cases)
+        (tmp_path / "cases.h").write_text(data)
         profile = load_board(board)
         app = Application.of(tmp_path / f"{name}.c", defines=defines)
         folder = tmp_path / "build"
         settings = BuildOptions(app=app, jobs=1, **options)  # type: ignore[arg-type]
-        build_models([DIGITS / "digits.nvdla"] * models, profile, folder, settings)
+        build_models([model] * models, profile, folder, settings)
         machine = machine_config(profile, faults={"dla0": list(faults)} if faults else None)
         lines: list[str] = []
         with QemuSession(
@@ -148,6 +157,22 @@ def test_priorities_and_turns(play: Play) -> None:
 @pytest.mark.parametrize("board", ["mps2-an385-cpu", "mps3-an547-cpu"])
 def test_the_cpu_in_the_place_of_hardware(play: Play, board: str) -> None:
     all_good(play("on_cpu", board=board, limit=60.0), "results", "deadline", "cancelling")
+
+
+def test_one_application_serves_every_accelerator(play: Play, testdata: Path) -> None:
+    """The digits on NVDLA; LeNet-5 on the NPUs of an i.MX 8M Plus and an RV1126."""
+    all_good(play("same"), "results")
+    for board, name, version in (
+        ("imx8mp-m7", "net_lenet_9F", 0x80008002),
+        ("rv1126", "net_lenet", 0x80008003),
+    ):
+        graphs = {case.name: case for case in nbg_cases(testdata)}
+        if name not in graphs:
+            pytest.skip("reference data has no network binary graphs")
+        data = cases_text(graphs[name].tensors("in"), graphs[name].tensors("out"))
+        text = play("same", board=board, model=graphs[name].path, data=data)
+        all_good(text, "results")
+        assert f"app: version {version}" in text
 
 
 def test_two_engines(play: Play) -> None:
