@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fwgen.accel.vip.fields import Place
+from fwgen.accel.vip.reach import reach, tiles_of
 from fwgen.model.nbg.nn import NnJob
 from fwgen.model.nbg.tp import TpJob
 
@@ -26,7 +27,7 @@ class Access:
         low, high: first byte and end, from there; low may be negative.
         ring: bytes of the ring buffer, 0 for none.
         ring_end: the first byte behind the ring.
-        exact: whether all bytes up to `high` are touched; else it is a bound.
+        exact: whether the range may not be longer than its ring; loops may skip bytes of it.
     """
 
     what: str
@@ -102,63 +103,9 @@ def tp_input(job: TpJob) -> tuple[int, int]:
     return low_y * job.input_row + low_x, last + 1
 
 
-def _steps(extent: int, tile: int, step: int, taps: int) -> list[int]:
-    """Sizes of the tiles along one direction."""
-    sizes = []
-    for start in range(0, extent, step):
-        size = min(tile, extent - start)
-        if start and size < taps:
-            break
-        sizes.append(size)
-    return sizes
-
-
-def _values(size: int, taps: int, stride: int) -> int:
-    """Output values of a tile along one direction."""
-    return (size - taps) // stride + 1 if size >= taps else 0
-
-
 def tp_output(job: TpJob) -> tuple[int, int]:
-    """First byte and end of what a TP job writes, from its output address.
-
-    The most that each loop counter can reach is known from how often its loop advances;
-    jobs that fill their output reach it.
-    """
+    """First byte and end of what a TP job writes, from its output address."""
     if job.is_fully_connected:
-        return 0, job.counts[4]
-    first_x, first_y, last_x, last_y = job.window()
-    taps_x = job.horizontal_count + 1 if job.horizontal else 1
-    taps_y = job.vertical_count + 1 if job.vertical else 1
-    stride_x, stride_y = (2 if kind == 3 else 1 for kind in (job.horizontal, job.vertical))
-    tiles_x = _steps(last_x - first_x + 1, job.tile_width, job.tile_x_step, taps_x)
-    tiles_y = _steps(last_y - first_y + 1, job.tile_height, job.tile_y_step, taps_y)
-    rows_of = [_values(size, taps_y, stride_y) for size in tiles_y]
-    values_of = [_values(size, taps_x, stride_x) for size in tiles_x]
-    tiles = job.input_planes * len(tiles_x) * len(tiles_y)
-    rows = job.input_planes * len(tiles_x) * sum(rows_of)
-    values = job.input_planes * sum(values_of) * sum(rows_of)
-    if not values:
-        return 0, 0
-    counts = (*job.counts, 0)
-    most: list[int] = []
-    advances = max(values_of) if job.reset_1 else values
-    for loop, count in enumerate(counts):
-        if loop == 2 and job.reset_1:
-            advances = max(rows_of) if job.reset_2 else rows
-        elif loop == 2 and job.reset_2:
-            advances = min(advances, max(rows_of) * max(values_of))
-        elif loop == 3 and job.reset_2:
-            advances = 1 if job.reset_3 else tiles
-        elif loop == 3 and job.reset_3:
-            advances = min(advances, max(rows_of) * (1 if job.reset_1 else max(values_of)))
-        elif loop == 4 and job.reset_3:
-            advances = tiles
-        ends_by_reset = {1: job.reset_1, 2: job.reset_2, 3: job.reset_3}.get(loop, 0)
-        if ends_by_reset or not count:
-            most.append(advances - 1)
-            advances = 1
-        else:
-            most.append(min(advances, count) - 1)
-            advances = -(-advances // count)
-    reach = [steps * step for steps, step in zip(most, job.increments, strict=True)]
-    return sum(min(0, r) for r in reach), sum(max(0, r) for r in reach) + 1
+        last = (job.counts[4] - 1) * job.increments[4]
+        return min(last, 0), max(last, 0) + 1
+    return reach(job, tiles_of(job))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fwgen.accel.vip import fields
 from fwgen.accel.vip.coefficients import fc_reason, table_reason
 from fwgen.accel.vip.extents import Access, tp_input, tp_output
+from fwgen.accel.vip.reach import STEP_LIMIT, steps_of, tiles_of
 from fwgen.accel.vip.rules import Context, access_reason, coefficients
 from fwgen.model.nbg.records import PatchSource
 from fwgen.model.nbg.tp import TpJob
@@ -81,7 +82,9 @@ def rule_kind(c: Tp) -> str | None:
 
 
 def rule_size(c: Tp) -> str | None:
-    """No size is 0; the window holds a pixel; tiles advance."""
+    """No size is 0; the window holds a pixel; tiles advance; no more output rows, or
+    values where the loops do not end with rows, than can be followed (2^23).
+    """
     job = c.job
     if not job.input_width or not job.input_height or not job.input_planes:
         return "its input has a size of 0"
@@ -92,6 +95,9 @@ def rule_size(c: Tp) -> str | None:
         return f"its window ends at {last_x},{last_y} before it starts at {first_x},{first_y}"
     if not all((job.tile_width, job.tile_height, job.tile_x_step, job.tile_y_step)):
         return "its tiles have a size of 0"
+    steps = steps_of(job, tiles_of(job))
+    if steps > STEP_LIMIT:
+        return f"its output loops take {steps} steps, at most {STEP_LIMIT} are followed"
     return None
 
 
