@@ -11,6 +11,7 @@ from nbg_mutants import seal
 
 from fwgen.accel.registry import family
 from fwgen.accel.vip.configurations import BY_TARGET, CONFIGURATIONS
+from fwgen.board.profile import list_boards, load_board
 from fwgen.errors import ModelError, UsageError
 from fwgen.model import load_model
 from fwgen.model.nbg.model import NbgModel, read_model
@@ -66,7 +67,8 @@ def test_a_convolution_word_by_word(testdata: Path) -> None:
         *(0x10000000, 0),
     ]
     words = _words(program, "descriptors")
-    assert len(words) == 32
+    assert len(words) == 48  # as in the file: 192 bytes
+    assert words[35] == 0x03FFFFFF
     assert words[0] == 0xA020010E
     assert words[5] == at["coefficients"] >> 6
     assert words[6] == at["input0"]
@@ -195,3 +197,15 @@ def test_contradictions_are_named(testdata: Path, at: int, word: int, reason: st
     with pytest.raises(ModelError) as caught:
         family("vip").lower(model, B5)
     assert reason in caught.value.message
+
+
+def test_profiles_name_the_driver_of_their_soc() -> None:
+    """The vendor's driver version is that of the NPU's configuration, on every board."""
+    checked = 0
+    for name in list_boards():
+        for accelerator in load_board(name).accelerators:
+            if accelerator.family == "vip":
+                config = CONFIGURATIONS[accelerator.config]
+                assert accelerator.driver_version == config.driver_version, name
+                checked += 1
+    assert checked >= 8

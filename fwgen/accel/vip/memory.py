@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fwgen.accel.vip.configurations import Configuration
-from fwgen.accel.vip.fields import FIELDS, VIP_SRAM_BASE, Place, descriptor_words, places
+from fwgen.accel.vip.fields import FIELDS, VIP_SRAM_BASE, Place, places
 from fwgen.accel.vip.rules import rounded
 from fwgen.accel.vip.stream import Stream
-from fwgen.model.nbg.container import NN_WORDS, Container
+from fwgen.model.nbg.container import Container
 from fwgen.model.nbg.records import NbgOperation, PatchSource
 from fwgen.program.commands import AddressOf
 from fwgen.program.program import Buffer, Relocation, Role, Space
@@ -18,7 +18,6 @@ from fwgen.program.program import Buffer, Relocation, Role, Space
 COMMANDS = "commands"
 """Name of the buffer that the front end plays."""
 
-DESCRIPTOR_BYTES = 4 * NN_WORDS
 _UNIT = 6
 _UNIT_BITS = 26
 
@@ -138,11 +137,10 @@ def make_memory(
             container.cursor.bytes_of(block),
         )
     resolver = _Resolver(container, ids)
-    data, relocations = _descriptors(container, jobs, resolver)
+    data, relocations, place_of = _descriptors(container, jobs, resolver)
     descriptors = buffers.add(
         "descriptors", len(data), 64, Role.CONSTANT, "NN and TP descriptors", data, relocations
     )
-    place_of = {job.index: number * DESCRIPTOR_BYTES for number, job in enumerate(jobs)}
     command_relocations = []
     for offset, load, operation in stream.fixups:
         if load.is_job:
@@ -181,12 +179,22 @@ class _Resolver:
 
 def _descriptors(
     container: Container, jobs: Sequence[NbgOperation], resolver: _Resolver
-) -> tuple[bytes, tuple[Relocation, ...]]:
-    """The words of all descriptors, one after another, and the addresses in them."""
+) -> tuple[bytes, tuple[Relocation, ...], dict[int, int]]:
+    """The words of all descriptors, one after another, the addresses in them, and places.
+
+    A descriptor keeps the size that it has in the file, 128 or 192 bytes: how many the
+    hardware fetches is a feature of the NPU that the file was compiled for.
+
+    Returns:
+        Data, relocations, and where the descriptor of each operation (by index) begins.
+    """
     out = bytearray()
     relocations: list[Relocation] = []
+    places_of: dict[int, int] = {}
     for job in jobs:
-        words = list(descriptor_words(container, job))
+        places_of[job.index] = len(out)
+        span = container.descriptor(job)
+        words = list(container.cursor.words(span.offset, span.size // 4, "descriptor"))
         patched = {p.offset // 4 for p in container.patches_of(job) if p.type == 1}
         found, _ = places(container, job, words)
         for field in FIELDS[job.type]:
@@ -202,5 +210,5 @@ def _descriptors(
             relocations.append(
                 Relocation(len(out) + 4 * field.word, resolver.address(place), shift, bits)
             )
-        out += struct.pack(f"<{NN_WORDS}I", *words)
-    return bytes(out), tuple(relocations)
+        out += struct.pack(f"<{len(words)}I", *words)
+    return bytes(out), tuple(relocations), places_of

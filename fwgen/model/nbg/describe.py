@@ -103,6 +103,9 @@ def container_json(container: Container) -> dict[str, object]:
         "pool_size": container.pool_size,
         "axi_sram": container.axi_sram,
         "vip_sram": container.vip_sram,
-        "coefficients": _blob(container, container.coefficient_block),
+        "coefficients": {
+            **_blob(container, container.coefficient_block),
+            "entries": [[span.offset, span.size] for span in container.coefficients],
+        },
         "operations": [_operation(container, o) for o in container.operations],
     }
