@@ -18,7 +18,22 @@ if TYPE_CHECKING:
     from fwgen.machine.link import Link
 
 
-@click.group(context_settings=settings.CONTEXT)
+class _OnDevice(click.Group):
+    """A group that needs a port, unless it is asked for the help of one of its verbs."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        needed = [parameter for parameter in self.params if parameter.required]
+        asked = not {"-h", "--help"}.isdisjoint(args)
+        for parameter in needed:
+            parameter.required = not asked
+        try:
+            return super().parse_args(ctx, args)
+        finally:
+            for parameter in needed:
+                parameter.required = True
+
+
+@click.group(cls=_OnDevice, context_settings=settings.CONTEXT)
 @port_options
 @settings.common_options
 @settings.json_option

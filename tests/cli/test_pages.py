@@ -55,10 +55,7 @@ def test_examples_parse(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("path", PAGES)
 def test_help_shows_the_page(path: str, capsys: pytest.CaptureFixture[str]) -> None:
-    # What the example names between the verb and its sub-verb is required there.
-    words = shlex.split(PAGES[path].examples[0][0])[1:]
-    above = words[: words.index(path.split()[-1]) + 1] if " " in path else [path]
-    assert run([*above, "--help"]) == 0
+    assert run([*path.split(), "--help"]) == 0
     text = capsys.readouterr().out
     page = PAGES[path]
     assert all(f"\n  {line}\n" in text for line, _ in page.examples)
@@ -72,6 +69,13 @@ def test_help_shows_the_page(path: str, capsys: pytest.CaptureFixture[str]) -> N
     known = {int(code) for code in ExitCode}
     assert {code for code, _ in page.codes} <= known - {0, 130}
     assert "130  interrupted" in text
+
+
+def test_a_device_still_needs_its_port(capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in range(2):
+        assert run(["nvmem", "list", "--help"]) == 0
+        assert run(["nvmem", "list"]) == 2
+        assert "'--port'" in capsys.readouterr().err
 
 
 def test_variables_are_those_that_are_read() -> None:
