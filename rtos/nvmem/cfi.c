@@ -327,6 +327,9 @@ static enum fwgen_result program(const struct fwgen_nvmem *device,
     const uint8_t *bytes = data;
     const uint32_t blank = 0xffffffffu >> (32u - 8u * chip.width);
 
+    if (chip.set == 0u) {
+        return FWGEN_ERROR_FLASH; /* not found at start */
+    }
     for (uint32_t at = 0; at < length; at += chip.width) {
         uint32_t value = 0;
 
@@ -343,6 +346,9 @@ static enum fwgen_result program(const struct fwgen_nvmem *device,
 static enum fwgen_result erase(const struct fwgen_nvmem *device,
                                uint32_t offset)
 {
+    if (chip.set == 0u) {
+        return FWGEN_ERROR_FLASH;
+    }
     for (uint32_t at = 0; at < device->erase_size; at += chip.block) {
         if (!erase_block(device, offset + at)) {
             return FWGEN_ERROR_FLASH;

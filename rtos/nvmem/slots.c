@@ -192,6 +192,7 @@ enum fwgen_result fwgen_slots_start(const struct fwgen_slots_board *board)
     state.confirmed = FWGEN_NO_SLOT;
     state.trial = FWGEN_NO_SLOT;
     has_settings = false;
+    (void)memset(&store, 0, sizeof(store));
     fwgen_update_abort();
     result = device->driver->start(device);
     if (result == FWGEN_OK && board->settings != NULL) {

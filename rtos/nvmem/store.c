@@ -362,6 +362,9 @@ enum fwgen_result fwgen_store_set(struct fwgen_store *store, const char *key,
     const uint32_t key_length = (uint32_t)strlen(key);
     struct record record;
 
+    if (store->partition == NULL) {
+        return FWGEN_ERROR_FLASH; /* the device did not start */
+    }
     if (key_length == 0u || key_length > FWGEN_KEY_MAX ||
         length > FWGEN_VALUE_MAX) {
         return FWGEN_ERROR_BAD_LENGTH;

@@ -131,6 +131,9 @@ enum fwgen_result fwgen_update_begin(const uint8_t header[FWGEN_PACKAGE_HEADER],
     enum fwgen_result result = FWGEN_OK;
 
     *fault = FWGEN_PACKAGE_GOOD;
+    if (fwgen_slots_store()->partition == NULL) {
+        return FWGEN_ERROR_FLASH; /* nothing can be noted */
+    }
     if (slot == FWGEN_NO_SLOT) {
         return FWGEN_ERROR_BUSY;
     }

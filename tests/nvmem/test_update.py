@@ -294,3 +294,23 @@ def test_only_signed_packages_where_a_key_is_built_in(
             updater(line, wrong).run()
         assert flash.read_bytes() == before
         assert updater(line, signed).run().state == "confirmed"
+
+
+def test_a_device_whose_flash_is_dead_still_answers(program: Path, tmp_path: Path) -> None:
+    device = HostDevice(program, tmp_path / "flash", "dead")
+    with line_to(device, Noise()) as line:
+        info = slots_of(line)
+        assert info.running is None
+        assert [slot.fault for slot in info.slots] == [Fault.READ, Fault.READ]
+        with pytest.raises(DeviceError, match="cannot write its flash"):
+            updater(line).run()
+        with open_link(line) as link:
+            for work in (
+                lambda: slots.put(link, "gain", b"1"),
+                lambda: slots.keys(link),
+                lambda: slots.erase_partition(link, "slot_a"),
+            ):
+                with pytest.raises((DeviceError, UsageError)):
+                    work()
+            slots.reset(link)
+        assert slots_of(line).running is None

@@ -81,13 +81,16 @@ static void stick(void)
 static enum fwgen_result start(const struct fwgen_nvmem *unused)
 {
     (void)unused;
-    return FWGEN_OK;
+    return sim_flash.dead ? FWGEN_ERROR_FLASH : FWGEN_OK;
 }
 
 static enum fwgen_result read(const struct fwgen_nvmem *unused, uint32_t offset,
                               void *data, uint32_t length)
 {
     (void)unused;
+    if (sim_flash.dead) {
+        return FWGEN_ERROR_FLASH;
+    }
     if (length > sim_flash.size || offset > sim_flash.size - length) {
         fail("read outside", offset);
     }
@@ -123,6 +126,9 @@ static enum fwgen_result program(const struct fwgen_nvmem *part,
     const uint8_t *bytes = data;
     const uint32_t unit = part->program_size;
 
+    if (sim_flash.dead) {
+        return FWGEN_ERROR_FLASH;
+    }
     if (offset % unit != 0u || length % unit != 0u) {
         fail("half a unit programmed", offset);
     }
@@ -152,6 +158,9 @@ static enum fwgen_result erase(const struct fwgen_nvmem *part, uint32_t offset)
     uint8_t *cells = &sim_flash.cells[offset];
     const bool cut = is_cut();
 
+    if (sim_flash.dead) {
+        return FWGEN_ERROR_FLASH;
+    }
     if (offset % part->erase_size != 0u) {
         fail("half a block erased", offset);
     }

@@ -29,6 +29,7 @@ struct sim_flash {
     enum tear tear;
     uint32_t stuck_at; /* a cell with a bit that stays 0 */
     uint8_t stuck_mask;
+    bool dead; /* does not answer at start, and fails what follows */
     uint32_t random;
     jmp_buf power; /* where a cut goes */
 };

@@ -7,8 +7,9 @@
  * Bytes of the line come from standard input and go to standard output. The
  * flash is a file mapped into memory, so that the process may be killed at any
  * time and started again: that is a cut of power. SELF_TEST is `pass` or
- * `fail`: what the self-test of a model on trial would say. KEY: a public key,
- * for builds with FWGEN_SIGNED_UPDATE.
+ * `fail`: what the self-test of a model on trial would say; `none`: nobody says
+ * anything; `dead`: the flash does not answer. KEY: a public key, for builds
+ * with FWGEN_SIGNED_UPDATE.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -131,7 +132,9 @@ static void boot(void)
 
     memset(&line, 0, sizeof(line));
     fwgen_models[0] = (struct fwgen_model){.name = "image"};
-    if (fwgen_slots_start(&sim_board) != FWGEN_OK) {
+    sim_flash.dead = strcmp(self_test, "dead") == 0;
+    if (fwgen_slots_start(&sim_board) !=
+        (sim_flash.dead ? FWGEN_ERROR_FLASH : FWGEN_OK)) {
         abort();
     }
     if (state->running != FWGEN_NO_SLOT && state->running == state->trial) {
