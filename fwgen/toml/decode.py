@@ -14,6 +14,7 @@ import typing
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from dataclasses import field as dataclass_field
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -64,7 +65,7 @@ class Decoder:
                 where=root.where(path),
                 expected=f"[{dotted(path)}]",
             )
-        hints = typing.get_type_hints(kind, include_extras=True)
+        hints = _hints(kind)
         known = {self.key(field.name): field for field in fields(kind)}
         for key in node.value:
             if key not in known:
@@ -109,6 +110,13 @@ class Decoder:
                 expected=f"[[{dotted(path)}]]",
             )
         return tuple(self._table(item, kind, (*path, i), root) for i, item in enumerate(node.value))
+
+
+@cache
+def _hints(kind: type[Any]) -> dict[str, Any]:
+    """Annotations of a dataclass. They are texts, and compiling them takes most of the time
+    that a profile takes: a list of boards asks for the same few hundred times."""
+    return typing.get_type_hints(kind, include_extras=True)
 
 
 def bare_type(hint: Any) -> tuple[Any, tuple[msgspec.Meta, ...]]:
