@@ -16,6 +16,7 @@ import numpy as np
 
 from fwgen.board.profile import list_boards, load_board
 from fwgen.board.types import Board
+from fwgen.build.result import OPERATIONS, read_json
 from fwgen.errors import RunTimeout, TaskError, UsageError
 from fwgen.machine import tensors
 from fwgen.machine.config import MachineConfig
@@ -24,6 +25,7 @@ from fwgen.machine.inference import Inference, Target
 from fwgen.machine.link import ModelInfo, TensorInfo
 from fwgen.machine.monitor import monitor
 from fwgen.machine.session import QemuSession
+from fwgen.profile import Profile, make_profile
 
 ELF_NAME = "firmware.elf"
 _ELF_MAGIC = b"\x7fELF"
@@ -65,6 +67,7 @@ class RunOptions:
         icount_shift: instead of the profile's.
         faults: "SPEC" for the first accelerator or "NAME:SPEC" (docs/emulator.md).
         timeout_ms: the target's own limit for one inference; 0: only its operations have one.
+        profile: also ask where the time of the last inference went.
     """
 
     inputs: Mapping[str, Path] = field(default_factory=dict)
@@ -78,6 +81,7 @@ class RunOptions:
     icount_shift: int | None = None
     faults: tuple[str, ...] = ()
     timeout_ms: int = 0
+    profile: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,7 @@ class RunReport:
         inferences: in order.
         zeroed_inputs: names of inputs for which no file was given.
         exit_code: of the emulator, at the end of a test build.
+        profile: of the last inference, if it was wanted.
     """
 
     folder: BuildFolder
@@ -97,6 +102,7 @@ class RunReport:
     inferences: tuple[Inference, ...]
     zeroed_inputs: tuple[str, ...]
     exit_code: int
+    profile: Profile | None = None
 
     @property
     def bytes_compared(self) -> int:
@@ -258,6 +264,7 @@ def run_build(
             target.infer(given, expected, timeout_ms=options.timeout_ms)
             for _ in range(options.repeats)
         )
+        profile = _profile(folder, target, inferences[-1]) if options.profile else None
         exit_code = session.finish()
     return RunReport(
         folder,
@@ -267,6 +274,32 @@ def run_build(
         inferences,
         tuple(tensor.name for tensor in zeroed),
         exit_code,
+        profile,
+    )
+
+
+def _profile(folder: BuildFolder, target: Target, inference: Inference) -> Profile:
+    """Where the time of the last inference went.
+
+    Raises:
+        UsageError: the build folder does not describe the model's operations.
+    """
+    model = target.model
+    programs = read_json(folder.path / OPERATIONS).get("models")
+    found = [p for p in programs if p["model"] == model.name] if isinstance(programs, list) else []
+    if not found:
+        raise UsageError(
+            f"{OPERATIONS} does not describe the model '{model.name}'", where=str(folder.path)
+        )
+    clocks = {a.name: a.clock_hz for a in folder.board.accelerators}
+    return make_profile(
+        found[0],
+        model.accelerator,
+        clocks.get(model.accelerator),
+        inference.run.timer_hz,
+        inference.run.duration_ticks,
+        target.link.profile(model.index) if target.info.profile else (),
+        inference.operations,
     )
 
 

@@ -38,9 +38,9 @@ def resource_dir(name: Resource) -> Path:
     )
 
 
-def template_environment(folder: str = "") -> jinja2.Environment:
+def template_environment(folder: str = "", *, html: bool = False) -> jinja2.Environment:
     """The templates of a folder below templates/: a name that a template is not given is an
-    error, and lines that hold only a statement leave no line behind."""
+    error, and lines that hold only a statement leave no line behind. `html` escapes values."""
     import jinja2
 
     return jinja2.Environment(
@@ -49,5 +49,5 @@ def template_environment(folder: str = "") -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,
+        autoescape=html,
     )

@@ -80,6 +80,21 @@ class CheckReport:
 
 
 @dataclass(frozen=True, slots=True)
+class Peak:
+    """What a configuration can do at most: the roof over every layer.
+
+    Attributes:
+        macs: multiply-accumulates per cycle.
+        bytes_per_cycle: of main memory, reads and writes together.
+        source: where both come from, for a reader.
+    """
+
+    macs: int
+    bytes_per_cycle: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class RuleText:
     """One supported-operator rule for the documentation."""
 
@@ -119,6 +134,12 @@ class AcceleratorFamily(Protocol):
 
     def configuration_facts(self, config_name: str) -> dict[str, object]:
         """A configuration's properties as JSON-ready data.
+
+        Raises UsageError for an unknown name.
+        """
+
+    def peak(self, config_name: str) -> Peak | None:
+        """The configuration's peak rates; None where none are published.
 
         Raises UsageError for an unknown name.
         """

@@ -34,6 +34,7 @@ from fwgen.codegen.render import render_project
 from fwgen.codegen.tree import write_tree
 from fwgen.errors import TaskError, UsageError
 from fwgen.plan.placement import placement_costs
+from fwgen.program.summary import operations_data
 from fwgen.resources import resource_dir
 
 TASK_ENTRIES = ("engine_task", "link_task", "start_task", "prvIdleTask")
@@ -146,7 +147,8 @@ def _at_the_users_file(error: TaskError, app: Application | None) -> TaskError:
 
 def _discard(directory: Path) -> None:
     """Leave no image behind that is not what was asked for."""
-    patterns = ("firmware.*", names.SIZE, names.MEMORY_MAP, names.BUILD_INFO)
+    reports = (names.SIZE, names.MEMORY_MAP, names.OPERATIONS, names.BUILD_INFO)
+    patterns = ("firmware.*", *reports)
     for pattern in patterns:
         for path in directory.glob(pattern):
             path.unlink()
@@ -226,6 +228,7 @@ def _write_reports(
     reports = {
         names.SIZE: _size_json(sizes, stacks, plans),
         names.MEMORY_MAP: _memory_map(image, plans, board),
+        names.OPERATIONS: {"models": [operations_data(plan.program) for plan in plans]},
     }
     for name, data in reports.items():
         write_file(directory / name, _json(data))

@@ -12,6 +12,7 @@ ELF = "firmware.elf"
 MAP = "firmware.map"
 SIZE = "size.json"
 MEMORY_MAP = "memory_map.json"
+OPERATIONS = "operations.json"
 BUILD_INFO = "build_info.json"
 COMPILE_COMMANDS = "compile_commands.json"
 

@@ -32,6 +32,7 @@ VERBS = {
     "boards": ("fwgen.cli.boards", "boards", "List boards, show one, print the schema."),
     "export": ("fwgen.cli.export", "export", "Write sources that build without fwgen."),
     "size": ("fwgen.cli.size", "size", "Show where the bytes of an image went."),
+    "report": ("fwgen.cli.report", "report", "Write a page about a build: memory, sizes, stacks."),
     "sbom": ("fwgen.cli.sbom", "sbom", "Print the bill of materials of an image (CycloneDX)."),
     "pack": ("fwgen.cli.pack", "pack", "Pack a model for the slots of a device."),
     "update": ("fwgen.cli.update", "update", "Send a model package to a running device."),

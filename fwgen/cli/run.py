@@ -10,6 +10,7 @@ import click
 from fwgen.cli import settings
 from fwgen.cli.files import named_files
 from fwgen.cli.output import note, print_json, print_line, print_table, progress
+from fwgen.cli.profiles import print_profile
 from fwgen.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -94,6 +95,14 @@ def _icount(context: click.Context, option: click.Parameter, value: str | None) 
     metavar="[ADDRESS]",
     help="Wait for a debugger (at tcp::1234); no time limit.",
 )
+@click.option("--profile", is_flag=True, help="Show where the time of the last inference went.")
+@click.option(
+    "--report",
+    "page",
+    metavar="FILE.html",
+    type=click.Path(path_type=Path),
+    help="Write a page with memory, timeline, roofline and sizes; see `fwgen report`.",
+)
 @click.option("--trace", type=click.Path(path_type=Path), help="File for all register accesses.")
 @click.option(
     "--fault",
@@ -117,6 +126,8 @@ def run(
     timeout_ms: int,
     icount: str | int | None,
     gdb: str | None,
+    profile: bool,
+    page: Path | None,
     trace: Path | None,
     faults: tuple[str, ...],
 ) -> int:
@@ -140,6 +151,7 @@ def run(
         icount_shift=icount if isinstance(icount, int) else None,
         faults=faults,
         timeout_ms=timeout_ms,
+        profile=profile or page is not None,
     )
     if gdb is not None:
         note(
@@ -149,11 +161,11 @@ def run(
     else:
         progress(f"booting {folder.elf} on {folder.board.name}")
     if until is not None or not folder.has_link:
-        if inputs or expected or output is not None:
+        if inputs or expected or output is not None or options.profile:
             raise UsageError(
-                "inputs and outputs go through the serial link",
+                "inputs, outputs and profiles go through the serial link",
                 where="command line",
-                expected="no --input, --expect and --output"
+                expected="no --input, --expect, --output, --profile and --report"
                 + ("" if folder.has_link else ": this firmware was built without the link"),
             )
         return _watch(folder, options, until)
@@ -162,10 +174,17 @@ def run(
     if report.zeroed_inputs and not settings.current().as_json:
         note("inputs that were not given are zero: " + ", ".join(report.zeroed_inputs))
     written = emulate.write_outputs(report, output) if output is not None else []
+    if page is not None:
+        from fwgen.report.page import write_report
+
+        write_report(folder.path, page, folder.board, report.profile)
+        written.append(page)
     if settings.current().as_json:
         print_json(_as_data(report, written))
     else:
         _print(report, written)
+        if profile and report.profile is not None:
+            print_profile(report.profile)
     if report.exit_code not in (0, 1):
         raise UsageError(f"the emulator ended with the unexpected code {report.exit_code}")
     return int(ExitCode.OK if report.passed else ExitCode.TASK_FAILED)
@@ -233,6 +252,7 @@ def _as_data(report: RunReport, written: list[Path]) -> dict[str, object]:
             for inference in report.inferences
         ],
         "files": written,
+        **({} if report.profile is None else {"profile": report.profile}),
     }
 
 

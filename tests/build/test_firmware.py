@@ -30,6 +30,7 @@ REPORTS = {
     "firmware.map",
     "compile_commands.json",
     "memory_map.json",
+    "operations.json",
     "size.json",
     "build_info.json",
 }

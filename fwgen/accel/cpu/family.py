@@ -7,7 +7,7 @@ from fwgen.accel.cpu.build import build_program
 from fwgen.accel.cpu.configurations import CONFIGURATIONS, PREFIX, configuration
 from fwgen.accel.nvdla.check import check_loadable, loadable_of, refusal
 from fwgen.accel.nvdla.configurations import Configuration
-from fwgen.accel.protocol import CheckReport, RuleText
+from fwgen.accel.protocol import CheckReport, Peak, RuleText
 from fwgen.errors import UsageError
 from fwgen.model.model import Model
 from fwgen.model.nvdla.model import NvdlaModel
@@ -66,6 +66,11 @@ class CpuFamily:
             "atom_k": config.atom_k,
             "atom": config.atom,
         }
+
+    def peak(self, config_name: str) -> Peak | None:
+        """See AcceleratorFamily. What a core does at most depends on the board."""
+        configuration(config_name)
+        return None
 
     def register_name(self, _offset: int) -> str | None:
         """See AcceleratorFamily."""

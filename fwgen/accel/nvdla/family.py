@@ -7,7 +7,7 @@ from fwgen.accel.nvdla.build import build_program
 from fwgen.accel.nvdla.check import check_loadable, loadable_of, refusal
 from fwgen.accel.nvdla.configurations import CONFIGURATIONS, Configuration, configuration
 from fwgen.accel.nvdla.traits import TRAITS
-from fwgen.accel.protocol import CheckReport, RuleText
+from fwgen.accel.protocol import CheckReport, Peak, RuleText
 from fwgen.model.model import Model
 from fwgen.model.nvdla.model import NvdlaModel
 from fwgen.program.program import Program
@@ -37,6 +37,17 @@ class NvdlaFamily:
     def configuration_facts(self, config_name: str) -> dict[str, object]:
         """See AcceleratorFamily."""
         return configuration(config_name).facts()
+
+    def peak(self, config_name: str) -> Peak | None:
+        """See AcceleratorFamily."""
+        from fwgen.accel.nvdla.performance import KIB, hardware
+
+        known = hardware(configuration(config_name))
+        return Peak(
+            known.macs,
+            float(known.bandwidth * KIB / 1000),
+            "multipliers of the configuration; bandwidth of the table in NVIDIA's primer",
+        )
 
     def register_name(self, offset: int) -> str | None:
         """See AcceleratorFamily."""

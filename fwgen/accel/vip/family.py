@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fwgen.accel.protocol import CheckEntry, CheckReport, RuleText
+from fwgen.accel.protocol import CheckEntry, CheckReport, Peak, RuleText
 from fwgen.accel.vip import registers, rules, rules_nn, rules_tp
 from fwgen.accel.vip.build import build_program, operation_name
 from fwgen.accel.vip.configurations import CONFIGURATIONS, Configuration, configuration
@@ -10,6 +10,7 @@ from fwgen.accel.vip.disassemble import disassemble_commands
 from fwgen.accel.vip.fields import descriptor_words, places
 from fwgen.accel.vip.loads import state_loads
 from fwgen.accel.vip.memory import COMMANDS
+from fwgen.accel.vip.performance import peak
 from fwgen.errors import ModelError, UsageError
 from fwgen.model.model import Model
 from fwgen.model.nbg.container import Container
@@ -112,6 +113,10 @@ class VipFamily:
     def configuration_facts(self, config_name: str) -> dict[str, object]:
         """See AcceleratorFamily."""
         return configuration(config_name).facts()
+
+    def peak(self, config_name: str) -> Peak | None:
+        """See AcceleratorFamily."""
+        return peak(configuration(config_name))
 
     def register_name(self, offset: int) -> str | None:
         """See AcceleratorFamily."""
