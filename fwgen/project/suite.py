@@ -12,6 +12,9 @@ from fwgen.toml.document import Node
 from fwgen.toml.lines import Path as KeyPath
 
 HINTS = ("docs/testing.md explains the tables of [test].",)
+SIZE = "size"
+"""Name of the test that an image is built and keeps its budgets."""
+
 ZEROS = "zeros"
 RANDOM = "random:"
 CPU = "cpu"
@@ -103,6 +106,12 @@ class _Checker:
 
     def case(self, case: CaseTable, at: KeyPath) -> None:
         self.known((case.model,), self.models, "model", (*at, "model"))
+        if case.name == SIZE:
+            raise self.error(
+                f"'{SIZE}' is the name of the test of an image's size",
+                (*at, "name"),
+                "another name for the case",
+            )
         sources = [
             word
             for word, given in (

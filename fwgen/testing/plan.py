@@ -15,12 +15,9 @@ from fwgen.board.types import Board
 from fwgen.build.options import BuildOptions
 from fwgen.errors import UsageError
 from fwgen.project.file import FILE_NAME, Project
-from fwgen.project.suite import BOARD, CPU, matches
+from fwgen.project.suite import BOARD, CPU, SIZE, matches
 from fwgen.project.suite_schema import BudgetTable, CaseTable, FaultTable, SuiteTable
 from fwgen.testing.select import Selection
-
-SIZE = "size"
-"""Name of the test that an image is built and keeps its budgets."""
 
 _CPU_FAMILY = "cpu"
 
@@ -120,6 +117,12 @@ def make_plan(
                 where=f"{project.root / FILE_NAME}, test.boards",
                 expected="a board whose profile has a [qemu] table",
                 hints=("See `fwgen boards list`.",),
+            )
+        if any(test.image.board.name == board.name for test in tests):
+            raise UsageError(
+                f"the board '{board.name}' is named twice",
+                where=f"{project.root / FILE_NAME}, test.boards",
+                expected="each board once",
             )
         tests += _Board(project, suite, profile, board).tests()
     if timeout is not None:

@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from fwgen.cache import cache_directory
+
 pytest_plugins = ("pytester",)
 
+# pytester gives its runs another HOME; the emulator is not to be built anew there.
+CACHE = cache_directory()
 DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits"
 
 
@@ -133,7 +137,8 @@ def test_failure_shows_the_console(board):
 
 
 @pytest.mark.qemu
-def test_on_a_board(pytester: pytest.Pytester) -> None:
+def test_on_a_board(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FWGEN_CACHE", str(CACHE))
     subprocess.run(
         [sys.executable, DIGITS / "reference.py", "--image", "3", "--save", pytester.path],
         check=True,

@@ -113,6 +113,7 @@ BAD = {
     "no function": (CASE.replace("ref.py:f", "ref.py"), "'ref.py' is no reference"),
     "no seed": (CASE.replace("random:1", "random:x"), "'x' is no seed"),
     "model": (CASE + 'model = "digit"\n', "'digit' matches no model"),
+    "size": (CASE.replace('"one"', '"size"'), "'size' is the name of the test"),
     "twice": (CASE + CASE, "two cases are called 'one'"),
     "console": (
         '[[test.case]]\nname = "a"\nconsole = ["x"]\n',
@@ -150,6 +151,7 @@ def test_mistakes_name_the_line(folder: Path, text: str, message: str) -> None:
         ("", "no tests"),
         ('[test]\nboards = ["mps2-an38"]\n', "unknown board"),
         ('[test]\nboards = ["vim3l"]\n', "not emulated"),
+        ('[test]\nboards = ["mps2-an385", "mps2-an385"]\n', "named twice"),
     ],
 )
 def test_boards_and_projects_without_tests(folder: Path, text: str, message: str) -> None:
