@@ -50,7 +50,8 @@ def call(
     with tempfile.TemporaryDirectory(prefix="fwgen-reference-") as folder:
         given, returned = Path(folder, "inputs.npz"), Path(folder, "outputs.npz")
         np.savez(given, *inputs)
-        command = [sys.executable, "-m", __name__, str(file), function, str(given), str(returned)]
+        module = ("-P", "-m", __name__)  # not what lies in the current folder
+        command = [sys.executable, *module, str(file), function, str(given), str(returned)]
         with subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
