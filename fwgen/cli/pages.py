@@ -89,6 +89,7 @@ PAGES = {
             ("fwgen run -i image=six.png -o out", "keep the outputs of the project's firmware"),
             ('fwgen run --until "inference 3"', "show the console of an application"),
             ("fwgen run --fault irq-lost:3 --timeout-ms 50", "what if an interrupt is lost?"),
+            ("fwgen run --profile --report page.html", "where the time goes"),
             ("fwgen run --gdb", "wait for a debugger"),
         ),
         (
@@ -177,6 +178,11 @@ PAGES = {
             ("fwgen size build/mps2-an385-digits --json", "as data"),
         ),
         files=(("size.json", "what is shown, in the build folder"),),
+    ),
+    "report": Page(
+        (("fwgen report -o report.html", "of the project in this folder"),),
+        environment=("FWGEN_BOARDS",),
+        files=(("report.html", "the page, in the build folder"),),
     ),
     "sbom": Page((("fwgen sbom -o sbom.cdx.json", "of the project in this folder"),)),
     "pack": Page(
