@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from fwgen.build import defaults
 from fwgen.build.application import Application
 
-DEFAULT_TASK_PRIORITY = 5
-DEFAULT_STACK_WORDS = 2048
 MAIN_STACK_BYTES = {"cortex_m": 2048, "cortex_a": 8192}
 """By architecture. On Cortex-A each interrupt keeps room for the registers of the FPU."""
 
@@ -70,12 +69,12 @@ class BuildOptions:
 
     kind: BuildKind = BuildKind.RELEASE
     freertos: Path | None = None
-    task_priority: int = DEFAULT_TASK_PRIORITY
-    stack_words: int = DEFAULT_STACK_WORDS
-    link_stack_words: int = 512
+    task_priority: int = defaults.TASK_PRIORITY
+    stack_words: int = defaults.STACK_WORDS
+    link_stack_words: int = defaults.LINK_STACK_WORDS
     main_stack_bytes: int | None = None
-    max_priorities: int = 8
-    tick_hz: int = 1000
+    max_priorities: int = defaults.MAX_PRIORITIES
+    tick_hz: int = defaults.TICK_HZ
     irq: int | None = None
     timeout_ms: int | None = None
     idle: str | None = None
@@ -85,7 +84,7 @@ class BuildOptions:
     operation_names: bool = True
     canaries: bool | None = None
     optimise_program: bool = True
-    queue_length: int = 8
+    queue_length: int = defaults.QUEUE_LENGTH
     accelerators: tuple[tuple[str, str], ...] = ()
     exclusive: tuple[tuple[str, ...], ...] = ()
     places: tuple[tuple[str, str], ...] = ()

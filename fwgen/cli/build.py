@@ -8,6 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from fwgen.build import defaults
 from fwgen.cli import settings
 from fwgen.cli.output import print_json, print_line, progress
 
@@ -60,13 +61,31 @@ def _groups(
     "--freertos", type=click.Path(path_type=Path), help="FreeRTOS kernel tree, V9 to V11."
 )
 @click.option("--test-build", is_flag=True, help="Guard words, and faults that end the emulator.")
-@click.option("--task-priority", type=int, default=5, show_default=True, help="Accelerator task.")
-@click.option("--stack-words", type=int, default=2048, show_default=True, help="Its stack.")
+@click.option(
+    "--task-priority",
+    type=int,
+    default=defaults.TASK_PRIORITY,
+    show_default=True,
+    help="Accelerator task.",
+)
+@click.option(
+    "--stack-words",
+    type=int,
+    default=defaults.STACK_WORDS,
+    show_default=True,
+    help="Its stack.",
+)
 @click.option("--irq", type=int, help="Interrupt number instead of the profile's.")
 @click.option(
     "--timeout-ms", type=int, help="Longest wait for one operation instead of the profile's."
 )
-@click.option("--tick-hz", type=int, default=1000, show_default=True, help="FreeRTOS tick rate.")
+@click.option(
+    "--tick-hz",
+    type=int,
+    default=defaults.TICK_HZ,
+    show_default=True,
+    help="FreeRTOS tick rate.",
+)
 @click.option(
     "--idle", type=click.Choice(["spin", "wfi", "wfe"]), help="Idle task instead of the profile's."
 )
@@ -125,7 +144,11 @@ def _groups(
     help="Whether operations work as one, where a model leaves the choice.",
 )
 @click.option(
-    "--queue-length", type=int, default=8, show_default=True, help="Jobs waiting per accelerator."
+    "--queue-length",
+    type=int,
+    default=defaults.QUEUE_LENGTH,
+    show_default=True,
+    help="Jobs waiting per accelerator.",
 )
 @click.option(
     "--nvmem/--no-nvmem",

@@ -10,17 +10,9 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from fwgen.build.options import DEFAULT_STACK_WORDS, DEFAULT_TASK_PRIORITY
-from fwgen.project.suite_schema import SuiteTable
+from fwgen.build import defaults
+from fwgen.project.suite_schema import Name, SuiteTable, Text
 
-Text = Annotated[str, Meta(min_length=1, max_length=4096)]
-Name = Annotated[
-    str,
-    Meta(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$",
-        description="a name of letters, digits and _ . -, 64 characters at most",
-    ),
-]
 Positive = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 Natural = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 
@@ -57,12 +49,12 @@ class BuildTable:
     """[build]: the options of `fwgen build`, under the same names."""
 
     test: bool = False
-    task_priority: Positive = DEFAULT_TASK_PRIORITY
-    stack_words: Positive = DEFAULT_STACK_WORDS
-    link_stack_words: Positive = 512
+    task_priority: Positive = defaults.TASK_PRIORITY
+    stack_words: Positive = defaults.STACK_WORDS
+    link_stack_words: Positive = defaults.LINK_STACK_WORDS
     main_stack_bytes: Positive | None = None
-    max_priorities: Positive = 8
-    tick_hz: Positive = 1000
+    max_priorities: Positive = defaults.MAX_PRIORITIES
+    tick_hz: Positive = defaults.TICK_HZ
     irq: Natural | None = None
     timeout_ms: Positive | None = None
     idle: Literal["spin", "wfi", "wfe"] | None = None
@@ -73,7 +65,7 @@ class BuildTable:
     canaries: bool | None = None
     pipeline: Literal[1, 2, 4] = 1
     each_operation: bool = False
-    queue_length: Positive = 8
+    queue_length: Positive = defaults.QUEUE_LENGTH
     exclusive: Annotated[
         tuple[tuple[Text, ...], ...],
         Meta(description='groups of models by name, as [["a", "b"]], or [["all"]]'),

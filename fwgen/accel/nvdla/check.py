@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from fwgen.accel import rules
 from fwgen.accel.nvdla import rules_cpu
 from fwgen.accel.nvdla.configurations import Configuration
 from fwgen.accel.nvdla.describe import summary
@@ -16,8 +17,6 @@ from fwgen.model.model import Model
 from fwgen.model.nvdla.descriptors import OpDesc, Surface
 from fwgen.model.nvdla.model import NvdlaModel
 from fwgen.model.nvdla.tasks import DlaOperation, DlaTask, EmuOperation, EmuTask
-
-MAX_REASONS = 3
 
 
 def loadable_of(model: Model) -> NvdlaModel:
@@ -69,17 +68,8 @@ def check_loadable(
 
 def refusal(report: CheckReport) -> ModelError:
     """One error that names the first broken rules."""
-    bad = [entry for entry in report.operations if not entry.ok]
-    # A model for another configuration breaks many rules: the cause says enough.
-    reasons = list(report.reasons[:1]) or [
-        f"{entry.name}: {reason}" for entry in bad for reason in entry.reasons
-    ]
-    message = "; ".join(reasons[:MAX_REASONS])
-    if len(reasons) > MAX_REASONS:
-        message += f"; and {len(reasons) - MAX_REASONS} more"
-    return ModelError(
-        message,
-        where=report.model_name,
+    return rules.refusal(
+        report,
         expected=f"a model that {report.config} supports",
         hints=(
             f"Compile the network for {report.config}, or choose a board with the accelerator "

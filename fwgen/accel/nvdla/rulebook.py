@@ -8,6 +8,7 @@ from typing import cast
 from fwgen.accel.nvdla import rules, rules_conv, rules_cpu, rules_pool, rules_sdp
 from fwgen.accel.nvdla.rules import AnyContext, AnyRule
 from fwgen.accel.protocol import RuleText
+from fwgen.accel.rules import apply, text_of
 from fwgen.model.nvdla.descriptors import OpType
 
 # A unit's own rules see only operations of that unit.
@@ -35,15 +36,15 @@ def reasons(
     context: AnyContext, own: Mapping[OpType, tuple[AnyRule, ...]] = OWN
 ) -> tuple[str, ...]:
     """Why an operation is not supported; empty if it is. `own` are the units' own rules."""
-    reason = rules.apply((*FIRST, *own.get(context.operation.type, ()), *COMMON), context)
+    reason = apply((*FIRST, *own.get(context.operation.type, ()), *COMMON), context)
     return () if reason is None else (reason,)
 
 
 def texts(own_rules: Mapping[OpType, tuple[AnyRule, ...]] = OWN) -> tuple[RuleText, ...]:
     """Every rule for the documentation; `own_rules` are the units' own."""
-    found = [rules.text_of("model", rules.model_reasons)]
-    found += [rules.text_of("all", rule) for rule in (*FIRST, *COMMON)]
+    found = [text_of("model", rules.model_reasons)]
+    found += [text_of("all", rule) for rule in (*FIRST, *COMMON)]
     for unit, own in own_rules.items():
-        found += [rules.text_of(unit.name, rule) for rule in own]
-    found += [rules.text_of("CPU", rule) for rule in rules_cpu.RULES]
+        found += [text_of(unit.name, rule) for rule in own]
+    found += [text_of("CPU", rule) for rule in rules_cpu.RULES]
     return tuple(found)

@@ -8,7 +8,6 @@ the rules say and `lower` refuses what they refuse: there is no second list.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -17,7 +16,6 @@ from fwgen.accel.nvdla.access import BadStride, accesses, blocks
 from fwgen.accel.nvdla.configurations import Configuration, names_with_atom
 from fwgen.accel.nvdla.lower import lower_rows
 from fwgen.accel.nvdla.registers import FieldOverflow
-from fwgen.accel.protocol import RuleText
 from fwgen.model.nvdla.descriptors import (
     FEATURE_FORMAT,
     CdpOp,
@@ -237,21 +235,3 @@ def rule_registers(c: AnyContext) -> str | None:
     except FieldOverflow as error:
         return str(error)
     return None
-
-
-def apply(rules: tuple[AnyRule, ...], context: AnyContext) -> str | None:
-    """The first broken rule's reason. Later rules may rely on what earlier ones admit."""
-    for rule in rules:
-        reason = rule(context)
-        if reason is not None:
-            return reason
-    return None
-
-
-def text_of(unit: str, rule: Callable[..., object]) -> RuleText:
-    """A rule for the documentation."""
-    return RuleText(
-        unit,
-        rule.__name__.removeprefix("rule_").removesuffix("_reasons"),
-        inspect.getdoc(rule) or "",
-    )

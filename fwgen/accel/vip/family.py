@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fwgen.accel.protocol import CheckEntry, CheckReport, Peak, RuleText
+from fwgen.accel.rules import apply, refusal, text_of
 from fwgen.accel.vip import registers, rules, rules_nn, rules_tp
 from fwgen.accel.vip.build import build_program, operation_name
 from fwgen.accel.vip.configurations import CONFIGURATIONS, Configuration, configuration
@@ -21,8 +22,6 @@ from fwgen.model.nbg.records import NbgOperation, OperationType
 from fwgen.model.nbg.tp import decode_tp
 from fwgen.program.program import Program
 from fwgen.program.traits import RegisterTraits
-
-MAX_REASONS = 3
 
 
 def _graph(model: Model) -> NbgModel:
@@ -57,13 +56,9 @@ def _job_reason(container: Container, config: Configuration, operation: NbgOpera
     loads = state_loads(container, operation)[0]
     if operation.type is OperationType.NN:
         nn = decode_nn(container, operation)
-        return rules.apply(
-            rules_nn.RULES, rules.Context(config, container, operation, nn, found, loads)
-        )
+        return apply(rules_nn.RULES, rules.Context(config, container, operation, nn, found, loads))
     tp = decode_tp(container, operation)
-    return rules.apply(
-        rules_tp.RULES, rules.Context(config, container, operation, tp, found, loads)
-    )
+    return apply(rules_tp.RULES, rules.Context(config, container, operation, tp, found, loads))
 
 
 def _check(model: NbgModel, config: Configuration) -> CheckReport:
@@ -148,7 +143,11 @@ class VipFamily:
         graph = _graph(model)
         report = _check(graph, config)
         if not report.ok:
-            raise _refusal(report)
+            raise refusal(
+                report,
+                expected=f"a graph that {report.config} supports",
+                hints=("`fwgen check` lists every operation with its engine.",),
+            )
         if pipeline_depth != 1:
             raise UsageError(
                 f"a VIP runs a network in one piece, so a pipeline depth of {pipeline_depth} "
@@ -161,25 +160,8 @@ class VipFamily:
 
     def rules(self) -> tuple[RuleText, ...]:
         """See AcceleratorFamily."""
-        found = [rules.text_of("model", rules.model_reasons)]
-        found += [rules.text_of("all", rule) for rule in (rule_shader, rules.job_reasons)]
-        found += [rules.text_of("NN", rule) for rule in rules_nn.RULES]
-        found += [rules.text_of("TP", rule) for rule in rules_tp.RULES]
+        found = [text_of("model", rules.model_reasons)]
+        found += [text_of("all", rule) for rule in (rule_shader, rules.job_reasons)]
+        found += [text_of("NN", rule) for rule in rules_nn.RULES]
+        found += [text_of("TP", rule) for rule in rules_tp.RULES]
         return tuple(found)
-
-
-def _refusal(report: CheckReport) -> ModelError:
-    """One error that names the first broken rules."""
-    bad = [entry for entry in report.operations if not entry.ok]
-    reasons = list(report.reasons[:1]) or [
-        f"{entry.name}: {reason}" for entry in bad for reason in entry.reasons
-    ]
-    message = "; ".join(reasons[:MAX_REASONS])
-    if len(reasons) > MAX_REASONS:
-        message += f"; and {len(reasons) - MAX_REASONS} more"
-    return ModelError(
-        message,
-        where=report.model_name,
-        expected=f"a graph that {report.config} supports",
-        hints=("`fwgen check` lists every operation with its engine.",),
-    )

@@ -7,12 +7,10 @@ wrong with it. `check` reports what the rules say and `lower` refuses what they 
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from fwgen.accel.protocol import RuleText
 from fwgen.accel.vip.configurations import Configuration, describe_target
 from fwgen.accel.vip.extents import Access
 from fwgen.accel.vip.fields import Place, descriptor_words, places
@@ -131,21 +129,3 @@ def model_reasons(container: Container, config: Configuration) -> tuple[str, ...
                 for reason in job_reasons(container, operation)
             ]
     return tuple(reasons)
-
-
-def apply(rules: Sequence[Rule[J]], context: Context[J]) -> str | None:
-    """The first broken rule's reason. Later rules may rely on what earlier ones admit."""
-    for rule in rules:
-        reason = rule(context)
-        if reason is not None:
-            return reason
-    return None
-
-
-def text_of(unit: str, rule: Callable[..., object]) -> RuleText:
-    """A rule for the documentation."""
-    return RuleText(
-        unit,
-        rule.__name__.removeprefix("rule_").removesuffix("_reasons"),
-        inspect.getdoc(rule) or "",
-    )
