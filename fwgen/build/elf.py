@@ -19,6 +19,7 @@ class Section:
         address: where it is used.
         load_address: where a loader puts it.
         data: contents, empty for memory that is only reserved.
+        alignment: of the address, in bytes.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Section:
     is_writable: bool
     is_code: bool
     data: bytes
+    alignment: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ def read_image(path: Path) -> Image:
                     bool(flags & _WRITE),
                     bool(flags & _EXEC),
                     section.data() if has_contents else b"",
+                    max(1, section["sh_addralign"]),
                 )
             )
         symbols = {}

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fwgen.build.elf import Section
+from fwgen.plan.pools import LINE
 
 COMPONENTS = (
     "kernel",
@@ -85,7 +86,7 @@ class ComponentSize:
 
 @dataclass(frozen=True, slots=True)
 class RegionSize:
-    """What is used of one memory region of the board."""
+    """What is used of one memory region of the board: sections and the gaps that align them."""
 
     name: str
     base: int
@@ -227,10 +228,17 @@ def size_report(
 
 
 def _region(sections: Sequence[Section], name: str, base: int, size: int) -> RegionSize:
+    places = sorted(
+        (place, section.size, section.alignment)
+        for section in sections
+        for place in {section.address, section.load_address if section.has_contents else -1}
+        if base <= place < base + size
+    )
     used = 0
-    for section in sections:
-        places = {section.address}
-        if section.has_contents:
-            places.add(section.load_address)
-        used += sum(section.size for place in places if base <= place < base + size)
+    end = base
+    for start, length, alignment in places:
+        # A gap that only aligns what follows is of no use to anybody else.
+        gap = start - end
+        used += length + (gap if 0 < gap < max(alignment, LINE) else 0)
+        end = start + length
     return RegionSize(name, base, size, used)

@@ -219,6 +219,24 @@ def test_initialised_variables_count_in_both_regions() -> None:
     assert [region.used for region in report.regions] == [8, 8]
 
 
+def test_gaps_that_align_what_follows_are_used() -> None:
+    sections = (
+        Section(".vectors", 0, 0, 0xC0, True, False, False, bytes(0xC0), 4),
+        # 0x24 bytes to the next line of the caches, as the planner rounds.
+        Section(".constants.a", 0x100, 0x100, 0x5C, True, False, False, bytes(0x5C), 64),
+        Section(".text", 0x180, 0x180, 0x10, True, False, True, bytes(0x10), 4),
+        Section(".bss", 0x20000000, 0x20000000, 0x14, False, True, False, b"", 4),
+        # Tables of 16 KiB, then room that others could have.
+        Section(".noinit", 0x20004000, 0x20004000, 0x20, False, True, False, b"", 0x4000),
+        Section(".tensors", 0x20006000, 0x20006000, 0x100, False, True, False, b""),
+    )
+    report = size_report(sections, {}, [("flash", 0, 0x1000), ("ram", 0x20000000, 0x8000)])
+    assert [region.used for region in report.regions] == [
+        0xC0 + 0x5C + 0x24 + 0x10,
+        0x4020 + 0x100,
+    ]
+
+
 def test_flat_binary_fills_gaps() -> None:
     sections = [
         Section("b", 0x108, 0x108, 2, True, False, False, b"bb"),
