@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "arith.h"
-#include "units.h"
+#include "lut_setup.h"
 
 /* Neighbours on either side at the widest setting. */
 #define MARGIN 4u
@@ -38,26 +38,11 @@ static int64_t wide_field(const struct nvdla_job *job, uint32_t high,
            job_field(job, low);
 }
 
-static struct nvdla_lut_slope slope(const struct nvdla_job *job, uint32_t scale,
-                                    uint32_t shift)
-{
-    return (struct nvdla_lut_slope){
-        nvdla_sign_extend(job_field(job, scale), 16),
-        nvdla_sign_extend(job_field(job, shift), 5)};
-}
-
 static void open_lut(const struct nvdla_job *job, struct nvdla_lut_config *lut)
 {
-    lut->le_linear = job_field(job, CDP_S_LUT_CFG__LUT_LE_FUNCTION) != 0;
-    lut->underflow_lo = job_field(job, CDP_S_LUT_CFG__LUT_UFLOW_PRIORITY) != 0;
-    lut->overflow_lo = job_field(job, CDP_S_LUT_CFG__LUT_OFLOW_PRIORITY) != 0;
-    lut->hybrid_lo = job_field(job, CDP_S_LUT_CFG__LUT_HYBRID_PRIORITY) != 0;
-    lut->le_offset = nvdla_sign_extend(
-        job_field(job, CDP_S_LUT_INFO__LUT_LE_INDEX_OFFSET), 8);
-    lut->le_select = nvdla_sign_extend(
-        job_field(job, CDP_S_LUT_INFO__LUT_LE_INDEX_SELECT), 6);
-    lut->lo_select = nvdla_sign_extend(
-        job_field(job, CDP_S_LUT_INFO__LUT_LO_INDEX_SELECT), 6);
+    static const struct lut_fields fields = LUT_FIELDS(CDP, 6);
+
+    lut_setup(job, lut, &fields);
     lut->le_start = wide_field(job, CDP_S_LUT_LE_START_HIGH__LUT_LE_START_HIGH,
                                CDP_S_LUT_LE_START_LOW__LUT_LE_START_LOW);
     lut->le_end = wide_field(job, CDP_S_LUT_LE_END_HIGH__LUT_LE_END_HIGH,
@@ -66,18 +51,6 @@ static void open_lut(const struct nvdla_job *job, struct nvdla_lut_config *lut)
                                CDP_S_LUT_LO_START_LOW__LUT_LO_START_LOW);
     lut->lo_end = wide_field(job, CDP_S_LUT_LO_END_HIGH__LUT_LO_END_HIGH,
                              CDP_S_LUT_LO_END_LOW__LUT_LO_END_LOW);
-    lut->le_underflow =
-        slope(job, CDP_S_LUT_LE_SLOPE_SCALE__LUT_LE_SLOPE_UFLOW_SCALE,
-              CDP_S_LUT_LE_SLOPE_SHIFT__LUT_LE_SLOPE_UFLOW_SHIFT);
-    lut->le_overflow =
-        slope(job, CDP_S_LUT_LE_SLOPE_SCALE__LUT_LE_SLOPE_OFLOW_SCALE,
-              CDP_S_LUT_LE_SLOPE_SHIFT__LUT_LE_SLOPE_OFLOW_SHIFT);
-    lut->lo_underflow =
-        slope(job, CDP_S_LUT_LO_SLOPE_SCALE__LUT_LO_SLOPE_UFLOW_SCALE,
-              CDP_S_LUT_LO_SLOPE_SHIFT__LUT_LO_SLOPE_UFLOW_SHIFT);
-    lut->lo_overflow =
-        slope(job, CDP_S_LUT_LO_SLOPE_SCALE__LUT_LO_SLOPE_OFLOW_SCALE,
-              CDP_S_LUT_LO_SLOPE_SHIFT__LUT_LO_SLOPE_OFLOW_SHIFT);
     lut->fraction_bits = 16;
     lut->slope_bits = 56;
     lut->result_bits = 16;
