@@ -23,6 +23,7 @@ ALLOWED = {
     "codegen": {"accel", "board", "build", "plan", "program"},
     "build": {"board", "codegen", "plan", "program"},
     "machine": {"board"},
+    "flash": {"board", "build", "machine"},
     "reference": set(),
     "toml": set(),
 }

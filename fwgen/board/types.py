@@ -47,6 +47,16 @@ UartDriver = Literal["cmsdk_uart", "dw_apb_uart", "pl011", "imx_uart", "meson_ua
 MemoryUse = Literal["code", "constants", "data", "tensors", "dma", "nvmem"]
 Psci = Literal["none", "hvc", "smc"]
 Idle = Literal["spin", "wfi", "wfe"]
+FlashMethod = Literal[
+    "mcc-sd",
+    "openocd",
+    "uboot-ymodem",
+    "uboot-xmodem",
+    "uboot-kermit",
+    "uboot-tftp",
+    "stm32-uart",
+    "manual",
+]
 OverlayKind = Literal[
     "ram",
     "alias",
@@ -325,11 +335,29 @@ class Flash:
     """How an image gets onto the board."""
 
     method: Annotated[
-        Literal["mcc-sd", "openocd", "uboot-ymodem", "uboot-tftp", "manual"],
-        Meta(description="Transport and loader."),
+        FlashMethod,
+        Meta(
+            description="Transport and loader. `fwgen flash` drives the `uboot-` methods "
+            "over a serial console (YMODEM, XMODEM-1K, Kermit) and the `stm32-uart` ROM loader; "
+            "for the others it says what a person has to do (docs/flash.md)."
+        ),
     ]
     load_address: Annotated[
         Address | None, Meta(description="Where the loader puts the image.")
+    ] = None
+    start: Annotated[
+        Literal["bootm", "go"],
+        Meta(
+            description="Command of U-Boot that starts the image. `bootm` switches caches and MMU "
+            "off before, and checks the image's CRC."
+        ),
+    ] = "bootm"
+    page_size: Annotated[
+        Size | None,
+        Meta(
+            description="`stm32-uart`: bytes of an erasable page, where all have the same size; "
+            "left out: only the whole flash can be erased."
+        ),
     ] = None
     notes: Annotated[str, Meta(description="What a person has to do.")] = ""
 

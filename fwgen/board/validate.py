@@ -368,7 +368,17 @@ class _Rules(Rules):
 
     def flash(self) -> None:
         flash = self.board.flash
-        if flash is None or flash.load_address is None:
+        if flash is None:
+            return
+        if flash.page_size is not None and flash.method != "stm32-uart":
+            self.fail(("flash", "page_size"), f"'{flash.method}' erases no pages", "stm32-uart")
+        if flash.load_address is None:
+            if flash.method.startswith(("uboot-", "stm32-")):
+                self.fail(
+                    ("flash", "method"),
+                    f"'{flash.method}' needs an address to load to",
+                    "load_address",
+                )
             return
         address = flash.load_address
         if not any(memory.base <= address < memory.end for memory in self.board.memories):

@@ -1,4 +1,4 @@
-"""Images in the formats of loaders: flat binaries and Intel HEX.
+"""Images in the formats of loaders: flat binaries, Intel HEX, images for U-Boot's bootm.
 
 Written here and not by objcopy, so that a board whose constants lie far from its
 code gets one binary per region instead of one file with a gap of a gigabyte.
@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from fwgen.build import uimage
 from fwgen.build.elf import Section
 
 HEX_RECORD = 32
@@ -80,8 +81,9 @@ def write_images(
     entry: int,
     regions: Sequence[tuple[str, int, int]],
     main_region: str,
+    uimage_name: str | None = None,
 ) -> list[str]:
-    """Write firmware.bin, firmware.REGION.bin where needed, and firmware.hex.
+    """Write firmware.bin, firmware.REGION.bin where needed, firmware.hex and firmware.uimg.
 
     Args:
         directory: the project.
@@ -89,18 +91,25 @@ def write_images(
         entry: address of the entry point.
         regions: name, base and end of the board's memories.
         main_region: whose binary is firmware.bin.
+        uimage_name: in the header of firmware.uimg; None: no such file.
 
     Returns:
         Names of the files.
     """
     names = []
     for name, base, end in regions:
-        _, data = flat_binary(sections, base, end)
+        start, data = flat_binary(sections, base, end)
         file = "firmware.bin" if name == main_region else f"firmware.{name}.bin"
         if data:
             write_file(directory / file, data)
             names.append(file)
         else:
             (directory / file).unlink(missing_ok=True)
+        if data and name == main_region and uimage_name is not None:
+            image = uimage.legacy_image(data, start, entry, uimage_name)
+            write_file(directory / uimage.NAME, image)
+            names.append(uimage.NAME)
+    if uimage.NAME not in names:
+        (directory / uimage.NAME).unlink(missing_ok=True)
     write_file(directory / "firmware.hex", intel_hex(sections, entry).encode())
     return [*names, "firmware.hex"]

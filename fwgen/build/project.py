@@ -224,6 +224,7 @@ def _write_reports(
         image.entry,
         [(memory.name, memory.base, memory.end) for memory in board.memories],
         board.code.name,
+        f"fwgen {board.name}" if context.kernel_config.is_cortex_a else None,
     )
     reports = {
         names.SIZE: _size_json(sizes, stacks, plans),

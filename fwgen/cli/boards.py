@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fwgen.board.types import Accelerator, Board, Emulation
+from fwgen.board.types import Accelerator, Board, Emulation, Flash
 from fwgen.cli import settings
 from fwgen.cli.output import print_json, print_line, print_table, size_text
 from fwgen.errors import UsageError
@@ -142,6 +142,8 @@ def _print_board(board: Board) -> None:
         identity = _identity(accelerator)
         if identity:
             print_line(f"          {identity}")
+    if board.flash:
+        print_line(f"flash     {_flash(board.flash)}")
     if board.qemu:
         how = {"machine": "", "overlays": ", with overlays"}.get(
             board.emulation, f", with overlays; {board.qemu.cpu} stands in for the core"
@@ -172,6 +174,13 @@ def _print_board(board: Board) -> None:
             print_line(f"{title}:")
             for line in lines:
                 print_line(f"  - {line}")
+
+
+def _flash(flash: Flash) -> str:
+    where = f" to {flash.load_address:#010x}" if flash.load_address is not None else ""
+    start = f", started by {flash.start}" if flash.method.startswith("uboot-") else ""
+    notes = f". {flash.notes}" if flash.notes else ""
+    return f"{flash.method}{where}{start}{notes}"
 
 
 def _identity(accelerator: Accelerator) -> str:

@@ -35,6 +35,7 @@ VERBS = {
     "report": ("fwgen.cli.report", "report", "Write a page about a build: memory, sizes, stacks."),
     "sbom": ("fwgen.cli.sbom", "sbom", "Print the bill of materials of an image (CycloneDX)."),
     "pack": ("fwgen.cli.pack", "pack", "Pack a model for the slots of a device."),
+    "flash": ("fwgen.cli.flash", "flash", "Load an image into a board and start it."),
     "update": ("fwgen.cli.update", "update", "Send a model package to a running device."),
     "nvmem": ("fwgen.cli.nvmem", "nvmem", "Settings, slots and partitions of a device."),
     "doctor": ("fwgen.cli.doctor", "doctor", "Check the tools that fwgen needs."),

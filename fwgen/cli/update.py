@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import click
 from fwgen.cli import settings
 from fwgen.cli.output import note, print_json, print_line, size_text
 from fwgen.cli.port import open_link, port_options
+from fwgen.cli.progress import TransferBar
 
 
 @click.command(context_settings=settings.CONTEXT)
@@ -44,7 +44,7 @@ def update(package: Path, port: str, baud: int, reset: bool, retries: int, timeo
 
     data, header = read_package(package)
     deadline = time.monotonic() + timeout
-    with _Bar(header.name) as bar:
+    with TransferBar(header.name) as bar:
         report = Updater(
             lambda: open_link(port, baud, deadline),
             data,
@@ -75,44 +75,3 @@ def update(package: Path, port: str, baud: int, reset: bool, retries: int, timeo
     )
     if report.state == "on trial":
         note("it has no self-test: confirm it with `fwgen nvmem --port PORT confirm`")
-
-
-class _Bar:
-    """A progress bar with rate and time left on a terminal; nothing elsewhere."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._shown = sys.stderr.isatty() and settings.current().verbosity >= 0
-        self._shown = self._shown and not settings.current().as_json
-
-    def __enter__(self) -> _Bar:
-        if self._shown:
-            from rich.console import Console
-            from rich.progress import (
-                BarColumn,
-                DownloadColumn,
-                Progress,
-                TextColumn,
-                TimeRemainingColumn,
-                TransferSpeedColumn,
-            )
-
-            self._progress = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                DownloadColumn(),
-                TransferSpeedColumn(),
-                TimeRemainingColumn(),
-                console=Console(stderr=True),
-            )
-            self._progress.start()
-            self._task = self._progress.add_task(self._name, total=None)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._shown:
-            self._progress.stop()
-
-    def show(self, done: int, total: int) -> None:
-        if self._shown:
-            self._progress.update(self._task, completed=done, total=total)

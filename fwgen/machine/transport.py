@@ -13,10 +13,12 @@ import socket
 import termios
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import Literal, Protocol
 from urllib.parse import urlsplit
 
 from fwgen.errors import DeviceError, UsageError
+
+Parity = Literal["N", "E"]
 
 
 class LineClosed(DeviceError):
@@ -161,14 +163,14 @@ class WatchedTransport:
 
 
 class SerialTransport(FileTransport):
-    """A serial port, 8N1, without flow control.
+    """A serial port, 8N1 or with even parity 8E1, without flow control.
 
     Raises:
         UsageError: pyserial is missing.
         DeviceError: the port cannot be opened.
     """
 
-    def __init__(self, device: str, baud: int) -> None:
+    def __init__(self, device: str, baud: int, parity: Parity = "N") -> None:
         try:
             import serial
         except ImportError:
@@ -176,7 +178,7 @@ class SerialTransport(FileTransport):
                 "serial ports need pyserial", hints=("Install it: pip install pyserial.",)
             ) from None
         try:
-            self._port = serial.Serial(device, baud, timeout=0, exclusive=True)
+            self._port = serial.Serial(device, baud, parity=parity, timeout=0, exclusive=True)
         except (OSError, ValueError) as error:
             raise DeviceError(
                 f"cannot open the serial port: {error}",
@@ -200,12 +202,14 @@ class SerialTransport(FileTransport):
             self._port.close()
 
 
-def open_transport(address: str, *, baud: int = 115200, timeout: float = 5.0) -> Transport:
+def open_transport(
+    address: str, *, baud: int = 115200, parity: Parity = "N", timeout: float = 5.0
+) -> Transport:
     """Open a line by its address.
 
     Args:
         address: "socket://HOST:PORT", "unix:PATH", or the path of a serial port or pty.
-        baud: for serial ports.
+        baud, parity: for serial ports.
         timeout: seconds for a connection to be made.
 
     Raises:
@@ -238,4 +242,4 @@ def open_transport(address: str, *, baud: int = 115200, timeout: float = 5.0) ->
             raise DeviceError(f"cannot connect: {error}", where=address) from None
         line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return SocketTransport(line, address)
-    return SerialTransport(address, baud)
+    return SerialTransport(address, baud, parity)

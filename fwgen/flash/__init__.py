@@ -1,0 +1,1 @@
+"""Gets whole images onto boards: lines, transfer protocols, loaders (docs/flash.md)."""
