@@ -90,16 +90,9 @@ def _accelerator_lanes(profile: Profile) -> dict[str, list[Span]]:
 
 def _cpu_lane(profile: Profile, lanes: dict[str, list[Span]], total: float) -> list[CpuSpan]:
     """What the CPU did while no unit worked: from, to, text, the operation if it is a kernel."""
+    kernels = _kernels(profile)
     if not lanes:
-        now = 0.0
-        result: list[CpuSpan] = []
-        for o in profile.operations:
-            if o.ticks is not None:
-                length = o.ticks / profile.timer_hz * 1e6
-                text = f"{o.name} ({o.summary}): {number(round(length, 1))} µs on the CPU"
-                result.append((now, now + length, text, o))
-                now += length
-        return result
+        return kernels
     busy = merge([(a, b) for spans in lanes.values() for a, b, _ in spans])
     begin = 0.0 if profile.start_ticks is not None else busy[0][0]
     end = total if profile.start_ticks is not None else busy[-1][1]
@@ -114,7 +107,20 @@ def _cpu_lane(profile: Profile, lanes: dict[str, list[Span]], total: float) -> l
         )
         for a, b in gaps
         if b > a
-    ]
+    ] + (kernels if profile.start_ticks is not None else [])
+
+
+def _kernels(profile: Profile) -> list[CpuSpan]:
+    """Operations that no accelerator ran, in their turns of the firmware's clock."""
+    now = 0.0
+    result: list[CpuSpan] = []
+    for o in profile.operations:
+        length = (o.ticks or 0) / profile.timer_hz * 1e6
+        if o.ticks is not None and o.group is None:
+            text = f"{o.name} ({o.summary}): {number(round(length, 1))} µs on the CPU"
+            result.append((now, now + length, text, o))
+        now += length
+    return result
 
 
 def _chart(

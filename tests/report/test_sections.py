@@ -178,6 +178,18 @@ def test_kernels_of_the_cpu_follow_each_other() -> None:
     assert b.x == pytest.approx(a.x + a.width, abs=0.1)
 
 
+def test_a_kernel_between_layers_lies_in_its_turn() -> None:
+    conv = replace(_operation(0, "CONV", 0, 100, 3200, 100), ticks=150)
+    softmax = OperationTime(1, "CPU", "softmax", "", 1, None, None, None, 0, 9, 9, 200, 200, 0.5)
+    (drawing,) = timeline_section(_profile(conv, softmax)).charts
+    layer = next(b for b in drawing.boxes if b.kind == "unit-conv")
+    (kernel,) = [b for b in drawing.boxes if b.op == "1"]
+    assert kernel.kind == "unit-cpu" and "200 µs on the CPU" in kernel.tip
+    assert kernel.width == pytest.approx(2 * layer.width, abs=0.1)
+    # The layer started 40 ticks after the beginning, the kernel's turn after 150.
+    assert kernel.x - layer.x == pytest.approx(1.1 * layer.width, abs=0.1)
+
+
 def test_sizes_stacks_and_placement() -> None:
     component = {"name": "kernel", "text": 300, "data": 100, "bss": 200, "total": 600}
     weights = {"name": "weights", "text": 6000, "data": 0, "bss": 0, "total": 6000}
