@@ -147,7 +147,7 @@ class GraphImage:
     """
 
     def __init__(self, container: Container, allocate: Callable[[int], Bytes]) -> None:
-        if container.shaders:
+        if any(job.type is OperationType.SH for job in container.jobs()):
             raise ModelError("the graph has shader operations, which cannot be run")
         self.container = container
         self.placement = place(container)

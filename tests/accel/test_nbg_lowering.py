@@ -166,7 +166,7 @@ def test_no_deeper_pipeline(testdata: Path) -> None:
 
 # Offsets of the 3x3 convolution's file; its descriptor is at 0x548, its patches at 0x608.
 DAMAGE = [
-    (0x548 + 4 * 4, 0x14284009, "coefficients are damaged"),  # 9 output channels
+    (0x548 + 4 * 4, 0x14284007, "coefficients are damaged"),  # 7 output channels
     (0x548 + 4, 0x01E00300, "the input at input 0"),  # 60 rows
     (0x548 + 4, 0x00600302, "its kernel has type 2 (int8)"),
     (0x548 + 4 * 17, 0x76000009, "output rows have 9 bytes"),
@@ -176,6 +176,9 @@ DAMAGE = [
     (0x7AC + 28 * 2 + 16, 0x400, "the ring of the input"),
     (0x7AC + 28 * 3 + 8, 1, "the output would be in input"),
     (0x7AC + 28 * 5 + 4, 24, "the address of the input"),
+    (0x3E0, 11, "ends at byte 0x240 of a tensor of 0x210"),  # input of 11x12x4
+    (0x548 + 4 * 4, 0x14284009, "ends at byte 0x384 of a tensor of 0x320"),  # 9 channels
+    (0x450, 11, "has 880 bytes, the jobs write 800"),  # output of 11x10x8
     (0x1914, 0x500000, "SRAM at 0x500000"),
     (0x1928, 0x08010248, "CL.KICKER"),
     (0x1928 + 4 * 4, 0x08010429, "the address of command into state 0x10a4"),

@@ -8,6 +8,7 @@ in the word or beside it. FWGEN_NBG=all takes every graph.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from nbg_repack import Style, repack
 from fwgen.accel.registry import family
 from fwgen.accel.vip.configurations import BY_TARGET
 from fwgen.check.nbg_player import NbgPlayer
-from fwgen.model.nbg.model import read_model
+from fwgen.model.nbg.model import NbgModel, read_model
 from fwgen.program.program import Program, Relocation
 
 NAMES = ("leaky", "concat_x", "dw3x3_c33", "net_pyramid", "net_big_a", "dw_pw_88", "net_lenet_82")
@@ -36,10 +37,24 @@ STYLES = {
 }
 
 
-def _descriptors(program: Program) -> tuple[bytes | None, tuple[Relocation, ...]]:
-    """Words and addresses of the jobs; the block of coefficients may have grown behind."""
-    (found,) = [b for b in program.buffers if b.name == "descriptors"]
-    return found.data, found.relocations
+Job = tuple[bytes, list[Relocation]]
+
+
+def _jobs(model: NbgModel, program: Program) -> list[Job]:
+    """Of each descriptor the words with a meaning, and the addresses in it."""
+    (buffer,) = [b for b in program.buffers if b.name == "descriptors"]
+    assert buffer.data is not None
+    found = []
+    at = 0
+    for job in model.container.jobs():
+        end = at + model.container.descriptor(job).size
+        inside = [
+            replace(r, offset=r.offset - at) for r in buffer.relocations if at <= r.offset < end
+        ]
+        found.append((buffer.data[at : at + 128], inside))
+        at = end
+    assert at == len(buffer.data)
+    return found
 
 
 @pytest.mark.parametrize("minor", STYLES)
@@ -60,7 +75,7 @@ def test_other_containers_hold_the_same_graph(
         file = repack(original.container, minor, STYLES[minor])
         model = read_model(file, case.name, case.path.name)
         assert model.container.version == (1, 0, minor)
-        before, after = (_descriptors(family("vip").lower(m, config)) for m in (original, model))
+        before, after = (_jobs(m, family("vip").lower(m, config)) for m in (original, model))
         assert before == after, case.name
         player = NbgPlayer(model_library, config, model.container)
         try:

@@ -38,8 +38,14 @@ class Access:
     ring_end: Place | None = None
     exact: bool = True
 
-    def reason(self, size: int) -> str | None:
-        """Why the access leaves its memory of `size` bytes; None if it does not."""
+    def reason(self, size: int, tensor: int | None = None) -> str | None:
+        """Why the access leaves its memory; None if it does not.
+
+        Args:
+            size: bytes of the memory.
+            tensor: bytes of the input or output that lies in it; what is left behind
+                them is for the ends of rings.
+        """
         first, end = self.start.offset + self.low, self.start.offset + self.high
         where = self.start.describe()
         if self.ring:
@@ -57,12 +63,13 @@ class Access:
                 return f"the {self.what} at {where} begins outside its ring"
             if self.exact and end - first > self.ring:
                 return f"the {self.what} at {where} has {end - first} bytes, its ring {self.ring}"
-            return None
-        if first < 0 or end > size:
+        elif first < 0 or end > size:
             return (
                 f"the {self.what} at {where} covers bytes {first:#x} to {end:#x} "
                 f"of a memory of {size:#x}"
             )
+        if tensor is not None and end > tensor:
+            return f"the {self.what} at {where} ends at byte {end:#x} of a tensor of {tensor:#x}"
         return None
 
 

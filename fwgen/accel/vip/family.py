@@ -12,6 +12,7 @@ from fwgen.accel.vip.fields import descriptor_words, places
 from fwgen.accel.vip.loads import state_loads
 from fwgen.accel.vip.memory import COMMANDS
 from fwgen.accel.vip.performance import peak
+from fwgen.accel.vip.written import outputs_reasons
 from fwgen.errors import ModelError, UsageError
 from fwgen.model.model import Model
 from fwgen.model.nbg.container import Container
@@ -79,6 +80,8 @@ def _check(model: NbgModel, config: Configuration) -> CheckReport:
                 (reason,) if reason else (),
             )
         )
+    if not about_model and all(entry.ok for entry in entries):
+        about_model = outputs_reasons(container)
     return CheckReport("vip", config.name, model.name, about_model, tuple(entries))
 
 
@@ -160,7 +163,7 @@ class VipFamily:
 
     def rules(self) -> tuple[RuleText, ...]:
         """See AcceleratorFamily."""
-        found = [text_of("model", rules.model_reasons)]
+        found = [text_of("model", rule) for rule in (rules.model_reasons, outputs_reasons)]
         found += [text_of("all", rule) for rule in (rule_shader, rules.job_reasons)]
         found += [text_of("NN", rule) for rule in rules_nn.RULES]
         found += [text_of("TP", rule) for rule in rules_tp.RULES]

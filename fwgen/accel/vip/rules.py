@@ -46,10 +46,8 @@ def rounded(size: int, config: Configuration) -> int:
 def memory_size(container: Container, config: Configuration, place: Place) -> int:
     """Bytes of the memory that a place lies in."""
     match place.source:
-        case PatchSource.INPUT:
-            return rounded(container.inputs[place.index].size, config)
-        case PatchSource.OUTPUT:
-            return rounded(container.outputs[place.index].size, config)
+        case PatchSource.INPUT | PatchSource.OUTPUT:
+            return rounded(tensor_size(container, place) or 0, config)
         case PatchSource.POOL:
             return rounded(container.pool_size, config)
         case PatchSource.AXI_SRAM:
@@ -60,6 +58,17 @@ def memory_size(container: Container, config: Configuration, place: Place) -> in
             return config.vip_sram
 
 
+def tensor_size(container: Container, place: Place) -> int | None:
+    """Bytes of the input or output that a place lies in; None elsewhere."""
+    match place.source:
+        case PatchSource.INPUT:
+            return container.inputs[place.index].size
+        case PatchSource.OUTPUT:
+            return container.outputs[place.index].size
+        case _:
+            return None
+
+
 def coefficients(container: Container, place: Place) -> bytes:
     """The bytes of a coefficient entry from a place on."""
     return container.cursor.bytes_of(container.coefficients[place.index])[place.offset :]
@@ -68,7 +77,10 @@ def coefficients(container: Container, place: Place) -> bytes:
 def access_reason(c: Context[J], accesses: Sequence[Access]) -> str | None:
     """The first access that leaves its memory."""
     for access in accesses:
-        reason = access.reason(memory_size(c.container, c.config, access.start))
+        reason = access.reason(
+            memory_size(c.container, c.config, access.start),
+            tensor_size(c.container, access.start),
+        )
         if reason is not None:
             return reason
     return None
