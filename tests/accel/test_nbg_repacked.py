@@ -18,6 +18,7 @@ from nbg_repack import Style, repack
 from fwgen.accel.registry import family
 from fwgen.accel.vip.configurations import BY_TARGET
 from fwgen.check.nbg_player import NbgPlayer
+from fwgen.errors import ModelError
 from fwgen.model.nbg.model import NbgModel, read_model
 from fwgen.program.program import Program, Relocation
 
@@ -83,3 +84,15 @@ def test_other_containers_hold_the_same_graph(
             assert [bytes(o) for o in outputs] == case.tensors("out"), case.name
         finally:
             player.close()
+
+
+def test_an_unknown_size_of_descriptors_is_refused(testdata: Path) -> None:
+    cases = [case for case in nbg_cases(testdata) if case.name == "leaky"]
+    if not cases:
+        pytest.skip("reference data has no network binary graphs")
+    model = read_model(cases[0].path.read_bytes(), "leaky", "leaky.nb")
+    file = bytearray(repack(model.container, 9))
+    file[92] |= 8  # bits 3:2 of the features: 0 or 1 are published
+    with pytest.raises(ModelError, match="NN descriptors have the size 2") as caught:
+        read_model(bytes(file), "leaky", "leaky.nb")
+    assert caught.value.where == "leaky.nb, byte 0x5c"

@@ -94,6 +94,8 @@ def read(cursor: Cursor, minor: int) -> Container:
             refusal=f"container 1.0.{minor} is newer than 1.0.{NEWEST}, the last one whose "
             "operation tables are published",
         )
+    if feature >> 2 & 3 > 1:
+        cursor.fail(92, f"NN descriptors have the size {feature >> 2 & 3}", "0 (128) or 1 (192)")
     nn_bytes = 192 if feature >> 2 & 3 else 128
     lcd = tables.pairs(cursor, *_first(spans, "LCD table", "LCD"), "LCD", spans["LCD table"][1])
     shaders = spans["shader operation"][0]
