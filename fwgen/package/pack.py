@@ -22,6 +22,7 @@ from fwgen.machine.tensors import load, resolve
 from fwgen.model import load_model
 from fwgen.package import format
 from fwgen.package.format import HEADER_SIZE, Header, Table, TensorRecord, Variant
+from fwgen.package.relocated import layout_at, with_copies
 from fwgen.package.signing import Signer
 from fwgen.package.verify import TENSOR_LIMIT, Device, verify
 from fwgen.pipeline import lower_model
@@ -31,6 +32,7 @@ from fwgen.plan.slots import SlotLayout, slot_board, slot_kernels, slot_layout, 
 from fwgen.program.commands import Command, Cpu, Only
 from fwgen.program.encode import all_words
 from fwgen.program.program import Program, Role, Tensor
+from fwgen.program.relocation import contents
 
 OPERATION_LIMIT = 256
 """Operations that every firmware with slots has room for (SLOT_OPERATIONS)."""
@@ -96,14 +98,18 @@ def pack_model(path: Path, board: Board, options: PackOptions = PackOptions()) -
     program = replace(program, model_name=options.name or path.stem)
     _check(program)
     index = board.accelerators.index(accelerator)
+    planned = with_copies(program, len(slots.bases))
     variants = []
-    for base in slots.bases:
+    writer: _Writer | None = None
+    for number, base in enumerate(slots.bases):
         narrowed = slot_board(board, base)
-        layout = plan(program, narrowed, PlanOptions(weights="in-place"))
+        whole = plan(planned, narrowed, PlanOptions(weights="in-place"))
+        layout = layout_at(program, whole, number)
+        writer = writer or _Writer(planned, whole, base)
+        writer.check_same_place(whole, base)
+        writer.add_constants(program, layout, base)
         variants.append((base, layout, encode_program(program, layout, narrowed)))
-    writer = _Writer(program, variants[0][1], slots.bases[0])
-    for base, layout, _ in variants[1:]:
-        writer.check_same_place(layout, base)
+    assert writer is not None
     tables = tuple(
         Variant(base, writer.add_variant(layout, encoded, index))
         for base, layout, encoded in variants
@@ -187,13 +193,6 @@ def _check(program: Program) -> None:
                 f"the model has {number} {what}", where=where, expected=f"at most {limit} in a slot"
             )
     for buffer in program.buffers:
-        if buffer.relocations:
-            raise ModelError(
-                f"constant '{buffer.name}' holds addresses, which differ from slot to slot",
-                where=where,
-                expected="a model for an accelerator that reads addresses from registers only",
-                hints=("Build it into the firmware with `fwgen build`.",),
-            )
         if buffer.data is not None and buffer.role is not Role.CONSTANT:
             raise ModelError(
                 f"buffer '{buffer.name}' needs initial contents",
@@ -224,11 +223,8 @@ class _Writer:
             for buffer in program.buffers
             if buffer.role is Role.CONSTANT
         }
-        self.payload = bytearray()
-        for number, offset in sorted(self.offsets.items(), key=lambda item: item[1]):
-            data = program.buffers[number].data
-            assert data is not None and offset >= HEADER_SIZE + len(self.payload)
-            self.payload += bytes(offset - HEADER_SIZE - len(self.payload)) + data
+        ends = [self.offsets[b.id] + b.size for b in program.buffers if b.id in self.offsets]
+        self.payload = bytearray(max(ends, default=HEADER_SIZE) - HEADER_SIZE)
         self._names: dict[str, int] = {}
 
     def check_same_place(self, layout: Layout, base: int) -> None:
@@ -239,6 +235,14 @@ class _Writer:
                     f"buffer '{self.program.buffers[number].name}' lies elsewhere in each slot",
                     expected="slots whose addresses are equally aligned",
                 )
+
+    def add_constants(self, program: Program, layout: Layout, base: int) -> None:
+        """Put the constants of one address in their places, with the addresses they hold."""
+        for buffer in program.buffers:
+            if buffer.role is Role.CONSTANT:
+                at = layout.address(buffer.id) - base - HEADER_SIZE
+                assert at >= 0 and buffer.data is not None
+                self.payload[at : at + len(buffer.data)] = contents(buffer, layout)
 
     def add(self, data: bytes) -> int:
         """Append at a multiple of 64; returns the offset in the package."""

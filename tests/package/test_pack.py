@@ -29,6 +29,7 @@ from fwgen.plan.slots import slot_board, slot_kernels, slot_layout
 from fwgen.program.commands import Kernel
 
 DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits" / "digits.nvdla"
+BOARDS = Path(__file__).resolve().parents[1] / "nvmem" / "boards"
 IN_PLACE, COPIED = "mps2-an385-nvmem", "mps3-an547-nvmem"
 
 
@@ -230,3 +231,39 @@ def test_verbs_on_a_device(
         assert "gain" not in ask("list")
         assert fwgen(["update", "--port", line.address, str(file)]) == 0
         assert "already" in capsys.readouterr().out
+
+
+def test_constants_with_addresses_stand_there_once_for_each_slot(testdata: Path) -> None:
+    """Command buffers and descriptors of a VIP: of each slot they name that slot's bytes."""
+    graph = testdata / "vip" / "corpus" / "given" / "net_lenet_9F.nb"
+    if not graph.is_file():
+        pytest.skip("reference data has no network binary graphs")
+    board = load_board(str(BOARDS / "imx8mp-m7-nvmem.toml"))
+    slots = slot_layout(board)
+    package = pack_model(graph, board)
+    buffers = {buffer.name: buffer for buffer in package.program.buffers}
+    commands, weights = buffers["commands"], buffers["coefficients"]
+    assert commands.relocations and commands.data is not None and weights.data is not None
+    assert package.data.count(weights.data) == 1
+    weights_at = package.data.index(weights.data)
+    weights_end = weights_at + weights.size
+    descriptors: list[set[int]] = []
+    low, size = slots.tensors
+    starts = []
+    for variant in package.header.variants:
+        offset, words = format.decode_table(package.data, variant.table).program
+        program = struct.unpack_from(f"<{words}I", package.data, offset)
+        inside = [w - variant.base for w in program if 0 <= w - variant.base < slots.room]
+        (start,) = {at for at in inside if package.data[at : at + 4] == commands.data[:4]}
+        starts.append(start)
+        named = [
+            struct.unpack_from("<I", package.data, start + r.offset)[0]
+            for r in commands.relocations
+        ]
+        in_package = [a - variant.base for a in named if 0 <= a - variant.base < len(package.data)]
+        others = [a for a in named if not 0 <= a - variant.base < len(package.data)]
+        assert all(low <= a < low + size for a in others)
+        assert in_package and not any(weights_at <= at < weights_end for at in in_package)
+        descriptors.append(set(in_package))
+    assert len(set(starts)) == len(slots.bases) == 2
+    assert not descriptors[0] & descriptors[1]

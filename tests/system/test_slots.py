@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
-from noisy_line import Noise, NoisyLine
+from slot_device import Device, start_device
 
 from fwgen.board.profile import load_board
 from fwgen.build.options import BuildKind, BuildOptions
 from fwgen.cli.main import run as fwgen
-from fwgen.errors import DeviceError
 from fwgen.machine import slots, tensors
 from fwgen.machine.from_board import machine_config
-from fwgen.machine.link import Link
-from fwgen.machine.session import QemuSession
-from fwgen.machine.transport import open_transport
 from fwgen.package.faults import Fault
 from fwgen.pipeline import build_model
 
@@ -44,46 +36,6 @@ def example(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
     return {"network": network, "reference": reference, "loadable": loadable}
 
 
-@dataclass
-class Device:
-    """Firmware in QEMU behind a line of its own."""
-
-    session: QemuSession
-    line: NoisyLine
-    monitor: Path
-
-    @property
-    def port(self) -> str:
-        return self.line.address
-
-    def switch_off(self) -> None:
-        self.line.__exit__()
-        self.session.close()
-
-    def link(self) -> Link:
-        link = Link(open_transport(self.port), timeout=5.0)
-        link.info()
-        return link
-
-    def system_reset(self) -> None:
-        """QMP: what the board's reset button does."""
-        with socket.socket(socket.AF_UNIX) as qmp:
-            qmp.settimeout(20)
-            qmp.connect(str(self.monitor))
-            replies = qmp.makefile("r")
-            for command in ("qmp_capabilities", "system_reset"):
-                qmp.sendall(json.dumps({"execute": command}).encode())
-                while "return" not in json.loads(replies.readline()):
-                    pass
-
-
-def read_console(session: QemuSession) -> None:
-    """A console that nobody reads stops the firmware when the line is full."""
-    with contextlib.suppress(DeviceError):
-        while True:
-            print(session.console_line().receive(time.monotonic() + 1.0).decode(), end="")
-
-
 @pytest.fixture
 def boot(tmp_path: Path) -> Iterator[Callable[[str], Device]]:
     """Builds and boots the digits firmware with slots: (board) -> Device.
@@ -98,22 +50,13 @@ def boot(tmp_path: Path) -> Iterator[Callable[[str], Device]]:
         result = build_model(DIGITS / "digits.nvdla", board, tmp_path / "firmware", options)
         monitor = tmp_path / f"qmp{len(running)}"
         machine = machine_config(board)
-        more = ["-qmp", f"unix:{monitor},server=on,wait=off"]
+        more: list[str] = []
         if name == FLASH:
             flash = tmp_path / "flash"
             with flash.open("ab") as file:
                 file.truncate(64 << 20)
             more += ["-drive", f"if=pflash,unit=1,format=raw,file={flash}"]
-        machine = replace(machine, extra_args=(*machine.extra_args, *more))
-        session = QemuSession(result.elf, machine, limit=300)
-        session.start()
-        session.wait_ready()
-        fd = session._lines[session._link_index()].fileno()
-        proxy = NoisyLine(fd, fd, Noise())
-        proxy.start()
-        running.append(Device(session, proxy, monitor))
-        if session.console_line().fileno() != fd:
-            threading.Thread(target=read_console, args=(session,), daemon=True).start()
+        running.append(start_device(result.elf, machine, monitor, more))
         return running[-1]
 
     yield start
