@@ -102,8 +102,9 @@
     b       2f
 1:  bl      fwgen_port_interrupt
     vmsr    fpexc, r4
-2:  add     sp, sp, #RECORD_SIZE
-    pop     {r4, r5, r6, pc}
+2:  clrex                           @ Armv7 keeps a handler's reservation over
+    add     sp, sp, #RECORD_SIZE    @ its return, and a task's STREX would
+    pop     {r4, r5, r6, pc}        @ take it for its own
     end     handle
 
 /*

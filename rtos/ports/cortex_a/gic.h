@@ -38,6 +38,7 @@ enum gic_world {
 #define GICD_ICPENDR 0x280u
 #define GICD_ICACTIVER 0x380u
 #define GICD_IPRIORITYR 0x400u
+#define GICD_ICFGR 0xc00u
 
 #define TYPER_LINES 0x1fu
 #define TYPER_SECURITY (1u << 10)

@@ -37,6 +37,14 @@ void gic_reset_range(uint32_t first, uint32_t count, uint32_t groups)
         fwgen_reg_write(bits_of(intid, GICD_ICACTIVER), 0xffffffffu);
         fwgen_reg_write(bits_of(intid, GICD_IGROUPR), groups);
     }
+    /* Devices hold their lines until they are served: level, not edge. Those of
+     * SGIs and PPIs are fixed. */
+    for (uint32_t intid = first; intid < first + count; intid += 16u) {
+        if (intid >= GIC_FIRST_SPI) {
+            fwgen_reg_write(
+                fwgen_reg(gic_array(intid, GICD_ICFGR), intid / 16u * 4u), 0);
+        }
+    }
     for (uint32_t intid = first; intid < first + count; intid++) {
         *priority_of(intid) = PRIORITY_LOWEST;
     }

@@ -9,6 +9,9 @@
 #include "gic.h"
 
 #define GICD_ITARGETSR 0x800u
+#define GICC_APR 0xd0u
+#define GICC_NSAPR 0xe0u
+#define GICC_APR_WORDS 4u
 
 #define CTLR_ENABLE 3u /* both groups, as far as this side has them */
 
@@ -51,6 +54,16 @@ static void target_this_core(uint32_t intids)
     }
 }
 
+/* Priorities that the loader never ended would hold back ours for ever. What
+ * this side does not have ignores writes. */
+static void drop_active_priorities(void)
+{
+    for (uint32_t i = 0; i < GICC_APR_WORDS; i++) {
+        fwgen_reg_write(gicc(GICC_APR + 4u * i), 0);
+        fwgen_reg_write(gicc(GICC_NSAPR + 4u * i), 0);
+    }
+}
+
 enum gic_world gic_init(void)
 {
     const enum gic_world world = find_world();
@@ -59,6 +72,7 @@ enum gic_world gic_init(void)
     fwgen_reg_write(gicd(GICD_CTLR), 0);
     fwgen_reg_write(gicc(GICC_CTLR), 0);
     gic_reset_range(0, intids, 0);
+    drop_active_priorities();
     target_this_core(intids);
     gic_check_priorities(GIC_FIRST_SPI);
     fwgen_reg_write(gicc(GICC_BPR), 0); /* every bit of a priority preempts */

@@ -135,6 +135,20 @@ static void route_to_this_core(uint32_t intids)
     }
 }
 
+/* Priorities that the loader never ended would hold back ours for ever. There is
+ * a register for each 32 levels that preempt. */
+static void drop_active_priorities(uint32_t bits)
+{
+    __asm volatile("mcr p15, 0, %0, c12, c9, 0" : : "r"(0)); /* ICC_AP1R0 */
+    if (bits > 5u) {
+        __asm volatile("mcr p15, 0, %0, c12, c9, 1" : : "r"(0));
+    }
+    if (bits > 6u) {
+        __asm volatile("mcr p15, 0, %0, c12, c9, 2" : : "r"(0));
+        __asm volatile("mcr p15, 0, %0, c12, c9, 3" : : "r"(0));
+    }
+}
+
 /* Bits of priority that the CPU interface has: ICC_CTLR.PRIbits + 1. */
 static uint32_t priority_bits(void)
 {
@@ -155,6 +169,7 @@ static void start_interface(void)
     __asm volatile("mrc p15, 0, %0, c12, c12, 5" : "=r"(enabled));
     /* Firmware at a higher level may have kept the registers to itself. */
     configASSERT((enabled & 1u) != 0u);
+    drop_active_priorities(priority_bits());
     __asm volatile("mcr p15, 0, %0, c12, c12, 4" : : "r"(0)); /* ICC_CTLR */
     __asm volatile("mcr p15, 0, %0, c12, c12, 3" : : "r"(0)); /* ICC_BPR1 */
     __asm volatile("mcr p15, 0, %0, c12, c12, 7\n isb"        /* ICC_IGRPEN1 */

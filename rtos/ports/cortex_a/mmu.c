@@ -34,8 +34,9 @@
 #define PAGE_XN 1u
 #define PAGE_PL1 (1u << 4)
 
-/* Inner and outer write-back, write-allocate. */
-#define TTBR_WALKS_CACHED 0x49u
+/* Inner and outer write-back, write-allocate: IRGN is 01, its low bit being bit
+ * 6 and its high bit being bit 0; RGN, bits 4:3, is 01. */
+#define TTBR_WALKS_CACHED 0x48u
 #define DACR_CLIENT 1u
 #define SCTLR_M (1u << 0)
 #define SCTLR_C (1u << 2)

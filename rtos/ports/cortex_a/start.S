@@ -23,6 +23,11 @@
 #define SCTLR_TRE (1 << 28)
 #define SCTLR_AFE (1 << 29)
 #define SCTLR_TE (1 << 30) /* exceptions in Thumb state */
+#define SCTLR_ITD (3 << 7) /* ITD, SED: IT blocks and SETEND disabled */
+/* Bits that must be one, or that trap when they are zero: nTLSMD, LSMAOE,
+ * CP15BEN; nTWI, nTWE; U, SPAN. */
+#define SCTLR_ONES_LOW (7 << 3)
+#define SCTLR_ONES_HIGH ((1 << 16) | (1 << 18) | (3 << 22))
 
 #define HCPTR_TRAPS ((1 << 31) | (1 << 20) | (1 << 15) | (3 << 10))
 #define HDCR_HPMN 0x1f
@@ -132,8 +137,16 @@ privileged:
     bic     r0, r0, #(SCTLR_I | SCTLR_V)
     bic     r0, r0, #SCTLR_WXN
     bic     r0, r0, #(SCTLR_EE | SCTLR_TRE | SCTLR_AFE | SCTLR_TE)
+    bic     r0, r0, #SCTLR_ITD      @ after HYP, all of it may be unknown
+    orr     r0, r0, #SCTLR_ONES_LOW
+    orr     r0, r0, #SCTLR_ONES_HIGH
     mcr     p15, 0, r0, c1, c0, 0
     isb
+
+    @ While they were on, the caches may have fetched lines ahead. Those are
+    @ clean, but they would hide what is written past them from here on: stack
+    @ and translation tables.
+    bl      fwgen_dcache_clean_all
     mov     r0, #0
     mcr     p15, 0, r0, c8, c7, 0   @ TLBIALL
     mcr     p15, 0, r0, c7, c5, 0   @ ICIALLU
