@@ -113,6 +113,7 @@ def reference_markdown() -> str:
         (types.PowerStep, "`[[accelerator.power_on]]`"),
         (types.Nvmem, "`[nvmem]`"),
         (types.Partition, "`[[nvmem.partition]]`"),
+        (types.Watchdog, "`[watchdog]`"),
         (types.Flash, "`[flash]`"),
         (types.Qemu, "`[qemu]`"),
         (types.Overlay, "`[[qemu.overlay]]`"),

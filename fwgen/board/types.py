@@ -331,6 +331,32 @@ class Nvmem:
 
 
 @dataclass(frozen=True, slots=True)
+class Watchdog:
+    """The watchdog, for builds that use it (`--watchdog`)."""
+
+    driver: Annotated[
+        Literal["dw_wdt", "cmsdk_wdt"],
+        Meta(
+            description="`dw_wdt`: Synopsys DesignWare with fixed periods. `cmsdk_wdt`: of Arm's "
+            "Cortex-M System Design Kit, on the NMI."
+        ),
+    ]
+    base: Annotated[Address, Meta(description="Register base.")]
+    clock_hz: Annotated[Frequency, Meta(description="Clock that it counts, in Hz.")]
+    timeout_ms: Annotated[
+        Positive,
+        Meta(description="The board resets when nobody has fed it for this long, or a bit longer."),
+    ] = 2000
+    cause_register: Annotated[
+        Address | None,
+        Meta(description="Word of the SoC that tells the cause of the last reset; left out: none."),
+    ] = None
+    cause_mask: Annotated[
+        Word, Meta(description="Its bits that mean the watchdog; writing ones clears them.")
+    ] = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Flash:
     """How an image gets onto the board."""
 
@@ -487,6 +513,7 @@ class Board:
         Uart | None, Meta(description="Port of the serial link; left out: shares the console.")
     ] = None
     nvmem: Nvmem | None = None
+    watchdog: Watchdog | None = None
     flash: Flash | None = None
     qemu: Annotated[Qemu | None, Meta(description="Left out: the board is not emulated.")] = None
     soc: Annotated[

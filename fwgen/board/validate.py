@@ -13,6 +13,7 @@ from fwgen.board.machine_rules import check_machine
 from fwgen.board.nvmem_rules import check_slots
 from fwgen.board.rulebase import ADDRESS_SPACE, PAGE, UART_SIZE, Rules
 from fwgen.board.types import Accelerator, Board, PowerStep
+from fwgen.board.watchdog import check_watchdog
 from fwgen.toml.document import Node
 from fwgen.toml.lines import Path
 
@@ -52,6 +53,8 @@ def check(board: Board, root: Node) -> None:
     rules.ranges()
     rules.nvmem()
     rules.flash()
+    if board.watchdog is not None:
+        check_watchdog(rules, board.watchdog)
     check_machine(board, root)
 
 

@@ -63,6 +63,7 @@ class BuildOptions:
         update_key: Ed25519 public key as 64 hex digits; only packages signed with it are
             accepted. None: packages need no signature.
         anti_rollback: refuse packages with a smaller version than a confirmed one.
+        watchdog: the board's watchdog, fed by a supervisor (docs: watchdog).
         app: the user's own sources.
         jobs: compilers that run at the same time; 0: one per processor.
     """
@@ -96,6 +97,7 @@ class BuildOptions:
     nvmem: bool = False
     update_key: str | None = None
     anti_rollback: bool = False
+    watchdog: bool = False
     app: Application | None = None
     jobs: int = 0
 

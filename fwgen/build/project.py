@@ -37,7 +37,7 @@ from fwgen.plan.placement import placement_costs
 from fwgen.program.summary import operations_data
 from fwgen.resources import resource_dir
 
-TASK_ENTRIES = ("engine_task", "link_task", "start_task", "prvIdleTask")
+TASK_ENTRIES = ("engine_task", "link_task", "start_task", "supervisor", "prvIdleTask")
 """Functions that the runtime's tasks start with."""
 
 FAULT_REPORT = "fwgen_fault_report"

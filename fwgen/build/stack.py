@@ -49,6 +49,7 @@ INDIRECT_CALLS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"link/cobs\.o:.*", ("send_bytes()",)),
     (r"link/answer\.o:.*", ("requests",)),
     (r"shell/.*", ("commands",)),
+    (r"watchdog/.*", (r"fwgen_watchdog_(dw|cmsdk)",)),
     (r"nvmem/requests\.o:.*", ("slot_requests",)),
     (r"nvmem/nvmem\.o:\w*read\w*", (r"fwgen_nvmem_[a-z]+@1",)),
     (r"nvmem/(nvmem|slots)\.o:.*", (r"fwgen_nvmem_[a-z]+",)),

@@ -161,6 +161,11 @@ def _groups(
     help="Ed25519 public key: packages must be signed with it.",
 )
 @click.option("--anti-rollback", is_flag=True, help="Refuse packages older than the confirmed one.")
+@click.option(
+    "--watchdog/--no-watchdog",
+    default=False,
+    help="The board's watchdog, fed while accelerators and watched tasks are well.",
+)
 @click.option("--all-writes", is_flag=True, help="Keep register writes that change nothing.")
 @click.option(
     "-j", "--jobs", type=click.IntRange(min=0), default=0, help="Compilers at a time; 0: all CPUs."
@@ -197,6 +202,7 @@ def build(
     nvmem: bool,
     update_key: str | None,
     anti_rollback: bool,
+    watchdog: bool,
     all_writes: bool,
     jobs: int,
 ) -> None:
@@ -239,6 +245,7 @@ def build(
         "nvmem": nvmem,
         "update_key": update_key,
         "anti_rollback": anti_rollback,
+        "watchdog": watchdog,
         "jobs": jobs,
     }
     if not models or (len(models) == 1 and models[0].is_dir()):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from fwgen import __version__
 from fwgen.accel.registry import family
 from fwgen.board.types import Accelerator, Board, PowerStep, Uart
+from fwgen.board.watchdog import watchdog_load
 from fwgen.build.application import FOLDER, Application
 from fwgen.build.freertos import KERNEL_SOURCES
 from fwgen.build.options import BuildKind, BuildOptions
@@ -92,6 +93,18 @@ class AcceleratorText:
     driver: str
     power_steps: tuple[str, ...]
     identities: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WatchdogText:
+    """The initialiser of struct fwgen_watchdog."""
+
+    driver: str
+    base: str
+    load: str
+    timeout_ms: int
+    cause_register: str
+    cause_mask: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +238,7 @@ class ProjectContext:
     mmu: MmuMap
     link: LinkMap
     nvmem: NvmemText | None
+    watchdog: WatchdogText | None
 
 
 def project_context(
@@ -246,6 +260,7 @@ def project_context(
         board, [(p.program, p.layout) for p in plans], models, options.main_stack(folder)
     )
     nvmem = nvmem_text(board, options)
+    watchdog = _watchdog(board, options)
     kernels = _kernels(plans, slot_kernels(board) if nvmem is not None else ())
     accelerators = tuple(
         _accelerator(board, accelerator, index, options)
@@ -261,6 +276,7 @@ def project_context(
         frozenset(name for name in kernels.rows if name != "NULL"),
         shell=options.with_shell,
         nvmem=None if nvmem is None else frozenset(nvmem.left_out),
+        watchdog=None if watchdog is None else f"{watchdog.driver.removeprefix('fwgen_')}.c",
     )
     context = ProjectContext(
         version=__version__,
@@ -303,6 +319,7 @@ def project_context(
         mmu=mmu_map(board),
         link=link,
         nvmem=nvmem,
+        watchdog=watchdog,
     )
     return _with_build_id(context)
 
@@ -436,6 +453,28 @@ def _power_step(step: PowerStep) -> str:
     """One initialiser of a struct fwgen_power_step."""
     mask, value = (0, step.write) if step.write is not None else (step.mask, step.value)
     return f"{{0x{step.register:08x}u, 0x{mask or 0:08x}u, 0x{value or 0:08x}u, {step.delay_us}u}}"
+
+
+def _watchdog(board: Board, options: BuildOptions) -> WatchdogText | None:
+    if not options.watchdog:
+        return None
+    facts = board.watchdog
+    if facts is None:
+        raise UsageError(
+            "the profile names no watchdog",
+            where=board.name,
+            expected="a board with [watchdog], or a build without --watchdog",
+        )
+    load = watchdog_load(facts)
+    assert load is not None  # the loader refuses such a profile
+    return WatchdogText(
+        driver=f"fwgen_watchdog_{facts.driver.removesuffix('_wdt')}",
+        base=f"0x{facts.base:08x}u",
+        load=f"0x{load:x}u",
+        timeout_ms=facts.timeout_ms,
+        cause_register=f"0x{facts.cause_register or 0:08x}u",
+        cause_mask=f"0x{facts.cause_mask:08x}u",
+    )
 
 
 def _irq(accelerator: Accelerator, index: int, options: BuildOptions) -> int:
@@ -572,7 +611,12 @@ def _defines(board: Board, plans: Sequence[ModelPlan], options: BuildOptions) ->
             "an accelerator is a VeriSilicon VIP",
         ),
         Define("FWGEN_NVMEM", _flag(options.nvmem), "settings and model slots"),
-        Define("FWGEN_FAULT_RESET", _flag(options.nvmem), "a fault resets: it ends a trial"),
+        Define(
+            "FWGEN_FAULT_RESET",
+            _flag(options.nvmem or options.watchdog),
+            "a fault resets",
+        ),
+        Define("FWGEN_WATCHDOG", _flag(options.watchdog), "a supervisor feeds the watchdog"),
         Define("FWGEN_SIGNED_UPDATE", _flag(options.update_key is not None), "packages have keys"),
         Define("FWGEN_ANTI_ROLLBACK", _flag(options.anti_rollback), "no older packages"),
         *(Define(*define) for define in port_defines(board)),

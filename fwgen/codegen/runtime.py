@@ -2,8 +2,8 @@
 
 The folders decide: headers always; `drivers/` only what the board names,
 `startup/`, `ports/` and the architecture's part of `fault/` only for the board's
-architecture, `kernels/` only what the models use, `shell/` and `nvmem/` only when asked
-for; everything else always.
+architecture, `kernels/` only what the models use, `shell/`, `nvmem/` and `watchdog/`
+only when asked for; everything else always.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ def runtime_files(
     *,
     shell: bool,
     nvmem: frozenset[str] | None = None,
+    watchdog: str | None = None,
 ) -> tuple[str, ...]:
     """Paths relative to rtos/, sorted.
 
@@ -33,6 +34,7 @@ def runtime_files(
         kernels: functions of CPU kernels that models use ("fwgen_kernel_softmax").
         shell: whether the text shell is part of the build.
         nvmem: files of nvmem/ that are left out; None: all of them.
+        watchdog: driver below watchdog/; None: no watchdog.
     """
     root = resource_dir("rtos")
     chosen = []
@@ -44,7 +46,7 @@ def runtime_files(
             if _is_of_port(name, architecture, controller):
                 chosen.append(str(name))
         elif path.suffix in SOURCE_SUFFIXES and _is_used(
-            name, architecture, drivers, kernels, shell, nvmem
+            name, architecture, drivers, kernels, shell, nvmem, watchdog
         ):
             chosen.append(str(name))
     return tuple(chosen)
@@ -66,6 +68,7 @@ def _is_used(
     kernels: frozenset[str],
     shell: bool,
     nvmem: frozenset[str] | None,
+    watchdog: str | None,
 ) -> bool:
     match name.parts[0]:
         case "drivers":
@@ -87,6 +90,8 @@ def _is_used(
             return shell
         case "nvmem":
             return nvmem is not None and name.name not in nvmem
+        case "watchdog":
+            return watchdog is not None and name.name in ("watchdog.c", watchdog)
         case "tests":
             return False
         case _:

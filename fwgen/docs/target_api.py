@@ -33,6 +33,7 @@ HEADERS = (
     "fwgen_store.h",
     "fwgen_slots.h",
     "fwgen_start.h",
+    "fwgen_watchdog.h",
     "fwgen_config_defaults.h",
 )
 """Public headers in the order of the page; the others are the runtime's own."""

@@ -29,6 +29,7 @@ class Request(IntEnum):
     READ = 0x05
     RUN = 0x06
     STATUS = 0x07
+    RESTART = 0x0C
     PROFILE = 0x08
     TASKS = 0x09
     FILL = 0x0A

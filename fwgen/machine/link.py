@@ -122,6 +122,27 @@ class RunInfo:
         return self.duration_ticks / self.timer_hz if self.timer_hz else 0.0
 
 
+RESTARTS = ("other", "engine", "task", "fault", "supervisor")
+"""enum fwgen_restart of the runtime: why a device was reset."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestartInfo:
+    """Answer of RESTART.
+
+    Attributes:
+        kind: one of RESTARTS.
+        name: accelerator, task or kind of fault.
+        detail: engine: the operation; task: kernel ticks since its last sign of life.
+        cause: the SoC's own word, 0 where it has none.
+    """
+
+    kind: str
+    name: str
+    detail: int
+    cause: int
+
+
 @dataclass(frozen=True, slots=True)
 class StatusInfo:
     """Answer of STATUS."""
@@ -378,6 +399,14 @@ class Link:
             bad_frames=f[10],
             overruns=f[11],
         )
+
+    def restart(self) -> RestartInfo:
+        """Why the device was reset; builds with a watchdog."""
+        r = PayloadReader(self._exchange(Request.RESTART, b""), Request.RESTART)
+        kind, detail, cause = r.unpack("III")
+        if kind >= len(RESTARTS):
+            raise DeviceError(f"the device was reset for a reason that is unknown: {kind}")
+        return RestartInfo(RESTARTS[kind], r.string(), detail, cause)
 
     def profile(self, model: int = 0) -> tuple[int, ...]:
         """Timer ticks per operation of the last inference."""

@@ -82,6 +82,7 @@ class BuildTable:
         Text | None, Meta(description="an Ed25519 public key as 64 hex digits")
     ] = None
     anti_rollback: bool = False
+    watchdog: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@
 #include "fwgen_console.h"
 #include "fwgen_link.h"
 #include "fwgen_start.h"
+#include "fwgen_watchdog.h"
 
 #if configSUPPORT_STATIC_ALLOCATION != 1 ||                                    \
     (defined(configSUPPORT_DYNAMIC_ALLOCATION) &&                              \
@@ -62,6 +63,9 @@ __attribute__((weak)) int main(void)
     fwgen_print(fwgen_board_name);
     fwgen_print("\n");
     fwgen_console_unlock();
+#if FWGEN_WATCHDOG
+    fwgen_watchdog_start();
+#endif
 #if FWGEN_NVMEM
     fwgen_nvmem_start();
     (void)fwgen_accel_start();

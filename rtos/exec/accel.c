@@ -25,6 +25,19 @@ static struct fwgen_engine engines[FWGEN_ACCEL_COUNT];
 static StaticTask_t tasks[FWGEN_ACCEL_COUNT];
 static StackType_t stacks[FWGEN_ACCEL_COUNT][NVDLA_STACK_SIZE];
 
+#if FWGEN_WATCHDOG
+volatile uint32_t fwgen_engine_beats[FWGEN_ACCEL_COUNT];
+
+static void beat(const struct fwgen_engine *engine)
+{
+    const uint32_t index = (uint32_t)(engine - engines);
+
+    fwgen_engine_beats[index] = fwgen_engine_beats[index] + 1u;
+}
+#else
+#define beat(engine) ((void)0)
+#endif
+
 /* ---- interrupts ---- */
 
 static void interrupt(uint32_t index)
@@ -253,6 +266,7 @@ static void engine_task(void *argument)
         struct fwgen_job *job = take_job(engine, &ticks);
         enum fwgen_result result;
 
+        beat(engine);
         if (job == NULL) {
             (void)ulTaskNotifyTake(pdTRUE, ticks);
             continue;
@@ -308,6 +322,7 @@ const struct fwgen_accelerator *fwgen_accel_hardware(fwgen_device device)
 
 bool fwgen_engine_cancelled(const struct fwgen_engine *engine)
 {
+    beat(engine);
     return engine->current->cancelled;
 }
 

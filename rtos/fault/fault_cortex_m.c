@@ -132,7 +132,8 @@ __attribute__((naked)) void HardFault_Handler(void)
 
 #define SAME_AS_HARDFAULT __attribute__((alias("HardFault_Handler")))
 
-void NMI_Handler(void) SAME_AS_HARDFAULT;
+/* A watchdog may have it. */
+void NMI_Handler(void) __attribute__((weak, alias("HardFault_Handler")));
 void MemManage_Handler(void) SAME_AS_HARDFAULT;
 void BusFault_Handler(void) SAME_AS_HARDFAULT;
 void UsageFault_Handler(void) SAME_AS_HARDFAULT;

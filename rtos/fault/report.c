@@ -13,9 +13,13 @@
 #include "fwgen_config_defaults.h"
 #include "fwgen_console.h"
 #include "fwgen_uart.h"
+#include "fwgen_watchdog.h"
 
 void fwgen_fault_begin(const char *kind)
 {
+#if FWGEN_WATCHDOG
+    fwgen_restart_note(FWGEN_RESTART_FAULT, 0, kind); /* nobody feeds it now */
+#endif
     fwgen_console_uart.driver->start(&fwgen_console_uart);
     /* What was being sent may have been a frame: a zero ends it. */
     fwgen_uart_write(&fwgen_console_uart, "", 1);

@@ -210,6 +210,14 @@
 #define FWGEN_PSCI FWGEN_PSCI_NONE
 #endif
 
+/* 1: a watchdog, fed by a supervisor (fwgen_watchdog.h). */
+#ifndef FWGEN_WATCHDOG
+#define FWGEN_WATCHDOG 0
+#endif
+#ifndef FWGEN_WATCHDOG_STACK_SIZE
+#define FWGEN_WATCHDOG_STACK_SIZE 256
+#endif
+
 /* What a fault does when there is no semihosting: 0 halts, 1 resets. */
 #ifndef FWGEN_FAULT_RESET
 #define FWGEN_FAULT_RESET 0

@@ -129,6 +129,12 @@ struct fwgen_job *fwgen_engine_claim(struct fwgen_engine *engine,
 uint32_t fwgen_engine_next(struct fwgen_engine *engine);
 #endif
 
+#if FWGEN_WATCHDOG
+/* Signs of life of the engines' tasks: they change while a task runs, plays a
+ * program or is notified. */
+extern volatile uint32_t fwgen_engine_beats[FWGEN_ACCEL_COUNT];
+#endif
+
 /* The engine of accelerator `index`, NULL beyond the last. */
 struct fwgen_engine *fwgen_engine_at(uint32_t index);
 

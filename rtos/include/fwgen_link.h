@@ -32,6 +32,7 @@ enum fwgen_link_type {
     FWGEN_LINK_TASKS = 0x09,
     FWGEN_LINK_FILL = 0x0a,
     FWGEN_LINK_CRC = 0x0b,
+    FWGEN_LINK_RESTART = 0x0c,
     FWGEN_LINK_EXIT = 0x0f,
 };
 

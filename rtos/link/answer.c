@@ -12,6 +12,7 @@
 #include "fwgen_cpu.h"
 #include "fwgen_requests.h"
 #include "fwgen_uart.h"
+#include "fwgen_watchdog.h"
 #include "task.h"
 
 #define TASKS_MAX 32u
@@ -357,6 +358,20 @@ static enum fwgen_result answer_crc(const struct exchange *exchange)
     return FWGEN_OK;
 }
 
+#if FWGEN_WATCHDOG
+static enum fwgen_result answer_restart(const struct exchange *exchange)
+{
+    const struct fwgen_restart_reason *reason = fwgen_restart_reason();
+    struct fwgen_writer *out = exchange->out;
+
+    fwgen_put32(out, (uint32_t)reason->kind);
+    fwgen_put32(out, reason->detail);
+    fwgen_put32(out, reason->cause);
+    fwgen_put_string(out, reason->name);
+    return FWGEN_OK;
+}
+#endif
+
 static enum fwgen_result answer_exit(const struct exchange *exchange)
 {
 #if FWGEN_TEST_BUILD
@@ -388,6 +403,9 @@ static const struct request requests[] = {
     {FWGEN_LINK_TASKS, 0, 0, answer_tasks},
     {FWGEN_LINK_FILL, 4, 4, answer_fill},
     {FWGEN_LINK_CRC, 4, 4, answer_crc},
+#if FWGEN_WATCHDOG
+    {FWGEN_LINK_RESTART, 0, 0, answer_restart},
+#endif
     {FWGEN_LINK_EXIT, 1, 1, answer_exit},
 };
 

@@ -10,6 +10,7 @@
 #include "fwgen_console.h"
 #include "fwgen_cpu.h"
 #include "fwgen_slots.h"
+#include "fwgen_watchdog.h"
 
 #if FWGEN_SHELL
 
@@ -49,6 +50,9 @@ static void command_status(const char *argument)
         }
         fwgen_print("\n");
     }
+#if FWGEN_WATCHDOG
+    fwgen_restart_print();
+#endif
 }
 
 static void command_tasks(const char *argument)

@@ -135,8 +135,8 @@ static void route_to_this_core(uint32_t intids)
     }
 }
 
-/* Priorities that the loader never ended would hold back ours for ever. There is
- * a register for each 32 levels that preempt. */
+/* Priorities that the loader never ended would hold back ours for ever. There
+ * is a register for each 32 levels that preempt. */
 static void drop_active_priorities(uint32_t bits)
 {
     __asm volatile("mcr p15, 0, %0, c12, c9, 0" : : "r"(0)); /* ICC_AP1R0 */
