@@ -1,4 +1,4 @@
-"""Board profiles: the five of the project, and every way to get one wrong."""
+"""Board profiles: those of the project, and every way to get one wrong."""
 
 from __future__ import annotations
 

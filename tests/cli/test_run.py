@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import children
 
 from fwgen.accel.registry import family
 from fwgen.cli.main import run
@@ -44,20 +45,6 @@ def temporary(tmp_path: Path) -> Iterator[dict[str, str]]:
     folder.mkdir()
     yield {**os.environ, "TMPDIR": str(folder)}
     assert list(folder.iterdir()) == []
-
-
-def children(pid: int) -> list[int]:
-    """Child processes, zombies left out."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal():
-            try:
-                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            if int(fields[1]) == pid and fields[0] != "Z":
-                found.append(int(entry.name))
-    return found
 
 
 def wait_for_emulator(process: subprocess.Popen[str], trace: Path) -> int:

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from junit_shape import check
+from processes import children
 
 from fwgen.cli.main import run
 
@@ -275,20 +276,6 @@ def test_a_byte_over_budget(project: Path, capsys: pytest.CaptureFixture[str]) -
     # What was too large is not what the next run is compared with.
     last = json.loads((project / "build" / ".fwgen" / "last.json").read_text())
     assert last["images"]["mps2-an385"]["flash"] == small["flash"]
-
-
-def children(pid: int) -> list[int]:
-    """Child processes, zombies left out."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal():
-            try:
-                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            if int(fields[1]) == pid and fields[0] != "Z":
-                found.append(int(entry.name))
-    return found
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
