@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,26 @@ class Part:
     name: str
     address: int
     data: bytes
+
+    def without_gaps(self) -> tuple[tuple[Part, ...], tuple[tuple[int, int], ...]]:
+        """What must be sent, and the (address, size) of long runs of zeros between it."""
+        gaps = [match.span() for match in _GAP.finditer(self.data)]
+        starts = [0, *(end for _, end in gaps)]
+        ends = [*(start for start, _ in gaps), len(self.data)]
+        spans = [(a, b) for a, b in zip(starts, ends, strict=True) if b > a]
+        pieces = tuple(
+            Part(
+                self.name if len(spans) == 1 else f"{self.name}, part {number} of {len(spans)}",
+                self.address + a,
+                self.data[a:b],
+            )
+            for number, (a, b) in enumerate(spans, 1)
+        )
+        return pieces, tuple((self.address + a, b - a) for a, b in gaps)
+
+
+_GAP = re.compile(rb"\0{16384,}")
+"""Zeros that take longer to send than to write on the device."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ _BLOCK = 512
 _CRC = re.compile(r"==>\s*([0-9a-fA-F]{8})")
 _CRC_BYTES_PER_SECOND = 2_000_000
 _STORE_SECONDS = 600.0
+_CLEAR_SECONDS = 60.0
 _STARTING = (b"Starting kernel", b"Starting application")
 _DIED = re.compile(rb"resetting|data abort|undefined instruction|prefetch abort", re.IGNORECASE)
 _START_SECONDS = 8.0
@@ -54,18 +55,24 @@ def uboot_steps(image: FlashImage, options: FlashOptions) -> tuple[Step, ...]:
     tried = methods_to_try(options)
     names = [PROTOCOLS[method] for method in tried]
     steps = [Step("interrupt the automatic start with Ctrl-C and find U-Boot's prompt", "version")]
+    others = "".join(f", else {name} with {command}" for command, name in names[1:])
     for part in parts_to_send(image, options):
-        others = "".join(f", else {name} with {command}" for command, name in names[1:])
-        what = f"send {part.name} by {names[0][1]}{others}"
-        steps.append(Step(what, f"{names[0][0]} {part.address:#x}", len(part.data)))
-        if options.verify:
-            crc = zlib.crc32(part.data)
-            steps.append(Step(f"compare the device's CRC with {crc:08x}", _crc_command(part)))
+        pieces, gaps = part.without_gaps()
+        for piece in pieces:
+            what = f"send {piece.name} by {names[0][1]}{others}"
+            steps.append(Step(what, f"{names[0][0]} {piece.address:#x}", len(piece.data)))
+            if options.verify:
+                steps.append(_crc_step(piece))
+        for gap in gaps:
+            steps.append(Step("clear a gap, which was not sent", _clear_command(*gap)))
+        if gaps and options.verify:
+            steps.append(_crc_step(part))
     if options.storage is not None:
         part = parts_to_send(image, options)[-1]
         for command in _store_commands(options.storage, part):
             steps.append(Step(f"write it to {_place(options.storage)}", command))
-        steps.append(Step("clear the memory", _clear_command(part)))
+        clear = _clear_command(part.address, len(part.data))
+        steps.append(Step("clear the memory", clear))
         steps.append(Step("read it back", _read_back_command(options.storage, part)))
         steps.append(Step("compare the device's CRC", _crc_command(part)))
     if options.start != "none":
@@ -111,8 +118,21 @@ class UBootMethod:
         sent = verified = 0
         parts = parts_to_send(self._image, options)
         for part in parts:
-            protocol, compared = self._load(line, uboot, part)
-            sent += len(part.data)
+            pieces, gaps = part.without_gaps()
+            compared = 0
+            for piece in pieces:
+                protocol, right = self._load(line, uboot, piece)
+                sent += len(piece.data)
+                compared += right
+            try:
+                # Now and not before: the padding of XMODEM reaches into a gap.
+                for gap in gaps:
+                    uboot.command(_clear_command(*gap), _CLEAR_SECONDS)
+            except UnknownCommand:
+                protocol, compared = self._load(line, uboot, part)
+                sent += len(part.data)
+            if compared and gaps:
+                compared = self._whole(line, uboot, part)
             verified += compared
         stored = ""
         if options.storage is not None:
@@ -134,6 +154,16 @@ class UBootMethod:
         )
 
     # ---- loading ----
+
+    def _whole(self, line: Line, uboot: UBoot, part: Part) -> int:
+        """Compare all of a part that was sent in pieces; its size."""
+        if not self._crc_is_right(uboot, part):
+            raise DeviceError(
+                f"the pieces of {part.name} are right, but not what lies between them",
+                where=line.name,
+                hints=("The device is at its prompt. Does memory at these addresses work?",),
+            )
+        return len(part.data)
 
     def _load(self, line: Line, uboot: UBoot, part: Part) -> tuple[str, int]:
         """Name of the protocol that did it, and the bytes that were verified."""
@@ -204,7 +234,7 @@ class UBootMethod:
         try:
             right = self._crc_is_right(uboot, part)
         except UnknownCommand:
-            if self._options.start == "bootm" and part.name.endswith(".uimg"):
+            if self._options.start == "bootm" and part.name.startswith("firmware.uimg"):
                 self._say("this U-Boot has no crc32: bootm will check the image")
                 return 0
             raise DeviceError(
@@ -242,7 +272,7 @@ class UBootMethod:
             for command in _store_commands(storage, part):
                 self._say(f"{command} (may take minutes)")
                 self._checked(uboot, command)
-            uboot.command(_clear_command(part), 60.0)
+            uboot.command(_clear_command(part.address, len(part.data)), _CLEAR_SECONDS)
             self._checked(uboot, _read_back_command(storage, part))
             right = self._crc_is_right(uboot, part)
         except UnknownCommand as error:
@@ -314,8 +344,13 @@ def _crc_command(part: Part) -> str:
     return f"crc32 {part.address:#x} {len(part.data):#x}"
 
 
-def _clear_command(part: Part) -> str:
-    return f"mw.b {part.address:#x} 0 {len(part.data):#x}"
+def _crc_step(part: Part) -> Step:
+    crc = zlib.crc32(part.data)
+    return Step(f"compare the device's CRC with {crc:08x}", _crc_command(part))
+
+
+def _clear_command(address: int, size: int) -> str:
+    return f"mw.b {address:#x} 0 {size:#x}"
 
 
 def _blocks(part: Part) -> int:

@@ -32,7 +32,7 @@ class FakeUBoot(threading.Thread):
 
     Attributes:
         executed: command lines, as they were read.
-        memory: bytes by address.
+        memory: pieces by address, in the order of storing.
         flash: of `sf`, 64 KiB.
         started: whether an image runs.
     """
@@ -153,16 +153,27 @@ class FakeUBoot(threading.Thread):
     def do_version(self) -> None:
         self.put("U-Boot 2023.01-fake (Jan 01 2023 - 00:00:00 +0000)\r\n\r\ngcc 12\r\n")
 
-    def at(self, address: int, count: int) -> bytes:
-        return self.memory.get(address, b"")[:count].ljust(count, b"\xee")
+    def read(self, address: int, count: int) -> bytes:
+        """What memory holds; what was stored last wins, and what never was reads 0xee."""
+        out = bytearray(b"\xee" * count)
+        for start, data in self.memory.items():
+            first, last = max(start, address), min(start + len(data), address + count)
+            if first < last:
+                out[first - address : last - address] = data[first - start : last - start]
+        return bytes(out)
+
+    def write(self, address: int, data: bytes) -> None:
+        """Store; the pieces stay in the order of storing."""
+        self.memory.pop(address, None)
+        self.memory[address] = data
 
     def do_crc32(self, address: str, count: str) -> None:
         first, size = int(address, 16), int(count, 16)
-        crc = zlib.crc32(self.at(first, size))
+        crc = zlib.crc32(self.read(first, size))
         self.put(f"crc32 for {first:08x} ... {first + size - 1:08x} ==> {crc:08x}\r\n")
 
     def do_mw_b(self, address: str, value: str, count: str) -> None:
-        self.memory[int(address, 16)] = bytes([int(value, 16)]) * int(count, 16)
+        self.write(int(address, 16), bytes([int(value, 16)]) * int(count, 16))
 
     def do_sf(self, what: str, *words: str) -> None:
         if what == "probe":
@@ -171,10 +182,10 @@ class FakeUBoot(threading.Thread):
         address, offset, size = (int(word, 16) for word in words)
         if what == "update":
             if not self._stuck:
-                self.flash[offset : offset + size] = self.at(address, size)
+                self.flash[offset : offset + size] = self.read(address, size)
             self.put(f"{size} bytes written, 0 bytes skipped\r\n")
         else:
-            self.memory[address] = bytes(self.flash[offset : offset + size])
+            self.write(address, bytes(self.flash[offset : offset + size]))
             self.put(f"SF: {size} bytes @ {offset:#x} Read: OK\r\n")
 
     def do_bootm(self, *words: str) -> None:
@@ -197,7 +208,7 @@ class FakeUBoot(threading.Thread):
         if self._flip and data:
             self._flip -= 1
             data = bytes([data[0] ^ 0x10]) + data[1:]
-        self.memory[int(address, 16)] = data
+        self.write(int(address, 16), data)
         self.put(f"## Total Size      = 0x{len(data):08x} = {len(data)} Bytes\r\n")
 
     # ---- X- and YMODEM ----
