@@ -19,6 +19,11 @@ _GRACE_SECONDS = 25.0
 _FIRST_LISTEN = 3.0
 _LATER_LISTEN = 15.0
 
+_STM32_STATE = (
+    "The flash may hold a part of the image. The ROM loader is there after each reset with "
+    "BOOT0 high: flash again."
+)
+
 Connect = Callable[[int, Parity], Transport]
 """Opens the line at a speed and with a parity ("N" or "E")."""
 
@@ -92,7 +97,9 @@ class Flasher:
                         f"the line was lost {losses} times: {error.message}",
                         where=error.where,
                         hints=(
-                            "Nothing was started. The loader waits for data or is at its prompt; "
+                            _STM32_STATE
+                            if self._options.method == "stm32-uart"
+                            else "Nothing was started. U-Boot waits for data or is at its prompt; "
                             "flash again when the line is back.",
                         ),
                     ) from None
@@ -167,6 +174,8 @@ class Flasher:
         line = self._open(speed, "E")
         try:
             return work(line, speed, self._lines)
+        except RunTimeout as error:
+            raise _with_state(error, _STM32_STATE) from None
         finally:
             line.close()
 

@@ -7,7 +7,7 @@ from fake_stm32 import BASE, PAGE, FakeStm32
 from flashing import flash, line_to, options, stm32_image
 from noisy_line import Noise
 
-from fwgen.errors import DeviceError, UsageError
+from fwgen.errors import DeviceError, RunTimeout, UsageError
 from fwgen.flash.flasher import flash_steps
 from fwgen.machine.transport import open_transport
 
@@ -76,6 +76,14 @@ def test_a_line_that_is_cut(percent: int) -> None:
     with line_to(device, Noise(cut_after=(percent * 42,))) as line:
         report = flash(line, what, options("stm32-uart"))
     assert report.lines == 2 and bytes(device.flash[:4000]) == what.main.data
+
+
+def test_time_runs_out() -> None:
+    what = stm32_image(BASE, 4000, PAGE)
+    with line_to(FakeStm32(), Noise(delay=0.3)) as line:
+        with pytest.raises(RunTimeout) as error:
+            flash(line, what, options("stm32-uart"), seconds=2.0)
+    assert "may hold a part of the image" in error.value.hints[0]
 
 
 def test_nobody_there() -> None:
