@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LOADABLES = Path(os.environ.get("FWGEN_TESTDATA", ROOT.parent / "shared")) / "nvdla" / "loadables"
 
 BOARDS = {
-    "nv_small": ["mps2-an385", "mps2-an386", "mps2-an500", "mps3-an547"],
+    "nv_small": ["mps2-an385", "mps2-an386", "mps2-an500", "mps3-an547", "rv1126-nvdla"],
     "nv_large": ["mps3-an547-nv-large", "mps2-an500-nv-large"],
 }
 ON_CPU = {
@@ -33,6 +33,8 @@ ON_CPU = {
 }
 """Portable kernels on the Cortex-M3, those for the DSP extension on the others."""
 INFERENCES = 3
+EVERYWHERE = tuple(os.environ.get("FWGEN_LOADABLES_ON", "").split(","))
+"""Boards that run every loadable of their configuration, besides the turns: a long run."""
 
 
 def _cases() -> tuple[list[tuple[Path, str]], list[Path]]:
@@ -52,6 +54,8 @@ def _cases() -> tuple[list[tuple[Path, str]], list[Path]]:
         boards, on_cpu = BOARDS[facts["config"]], ON_CPU[facts["config"]]
         run += [(path, boards[next(turns[facts["config"]]) % len(boards)]) for _ in range(2)]
         run.append((path, on_cpu[len(run) // 3 % len(on_cpu)]))
+        chosen = [board for case, board in run if case == path]
+        run += [(path, b) for b in (*boards, *on_cpu) if b in EVERYWHERE and b not in chosen]
     return run, refuse
 
 
