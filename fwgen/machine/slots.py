@@ -116,8 +116,21 @@ def _slot(number: int) -> int | None:
 
 
 def confirm(link: Link) -> None:
-    """Confirm the model on trial that runs."""
-    _ask(link, Request.CONFIRM)
+    """Confirm the model on trial that runs; nothing happens if it is confirmed already.
+
+    Raises:
+        UsageError: the model of the image runs.
+    """
+    try:
+        _ask(link, Request.CONFIRM)
+    except LinkError as error:
+        if error.status != Status.NOT_SUPPORTED:
+            raise
+        raise UsageError(
+            "no model of a slot runs",
+            where=link.transport.name,
+            expected="a model on trial, which `fwgen update` starts",
+        ) from None
 
 
 def reset(link: Link) -> None:
@@ -250,7 +263,8 @@ def _ask(link: Link, kind: Request, payload: bytes = b"", seconds: float | None 
     except LinkError as error:
         if error.status not in (Status.BAD_TYPE, Status.NOT_SUPPORTED):
             raise
-        if kind in (Request.PARTITION_ERASE, Request.CONFIRM):
+        asked = kind in (Request.PARTITION_ERASE, Request.CONFIRM)
+        if asked and error.status == Status.NOT_SUPPORTED:
             raise
         raise UsageError(
             "this firmware has no non-volatile memory for that",

@@ -7,6 +7,7 @@ one. A closed or failed line raises `LineClosed`.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import select
 import socket
@@ -180,15 +181,7 @@ class SerialTransport(FileTransport):
         try:
             self._port = serial.Serial(device, baud, parity=parity, timeout=0, exclusive=True)
         except (OSError, ValueError) as error:
-            raise DeviceError(
-                f"cannot open the serial port: {error}",
-                where=device,
-                hints=(
-                    "Check the name and that the board is plugged in.",
-                    "Another program may hold the port; close it.",
-                    "On Debian the user must be in the group dialout.",
-                ),
-            ) from None
+            raise _not_opened(device, error) from None
         fd = self._port.fileno()
         # With pyserial's VMIN of 0 an idle port reads like a closed one.
         attributes = termios.tcgetattr(fd)
@@ -200,6 +193,33 @@ class SerialTransport(FileTransport):
         if not self._closed:
             self._closed = True
             self._port.close()
+
+
+def _not_opened(device: str, error: Exception) -> DeviceError:
+    """Why a serial port cannot be opened, without the library's wrapping."""
+    code = error.errno if isinstance(error, OSError) else None
+    text = str(error)
+    if code in (errno.EAGAIN, errno.EBUSY) or "exclusively lock" in text:
+        return DeviceError(
+            "another program uses the serial port",
+            where=device,
+            expected="a port that nobody else has open",
+            hints=("Close the other program: a monitor, an update.",),
+        )
+    if not isinstance(error, OSError) or "Could not configure port" in text:
+        return DeviceError(
+            "this is no serial port",
+            where=device,
+            expected="a serial port or pty, socket://HOST:PORT or unix:PATH",
+        )
+    return DeviceError(
+        f"cannot open the serial port: {os.strerror(code) if code else error}",
+        where=device,
+        hints=(
+            "Check the name and that the board is plugged in.",
+            "On Debian the user must be in the group dialout.",
+        ),
+    )
 
 
 def open_transport(
@@ -242,4 +262,8 @@ def open_transport(
             raise DeviceError(f"cannot connect: {error}", where=address) from None
         line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return SocketTransport(line, address)
+    if not address:
+        raise UsageError(
+            "the port has no name", where="--port", expected="a serial port or socket://HOST:PORT"
+        )
     return SerialTransport(address, baud, parity)

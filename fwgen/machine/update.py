@@ -17,7 +17,7 @@ from fwgen.errors import DeviceError, ModelError, RunTimeout, TaskError
 from fwgen.machine import slots
 from fwgen.machine.frames import RESPONSE, Frame, Request, Status, status_words
 from fwgen.machine.link import Link, LinkError, PayloadReader
-from fwgen.machine.slots import SlotsInfo
+from fwgen.machine.slots import Slot, SlotsInfo
 
 T = TypeVar("T")
 
@@ -105,6 +105,7 @@ class Updater:
         self._furthest = 0
         self._resent = 0
         self._resumed: int | None = None
+        self._board = ""
 
     def run(self, *, reset: bool = True) -> UpdateReport:
         """Send the package; with `reset`, start it and wait for the end of its trial.
@@ -140,7 +141,7 @@ class Updater:
             link: Link | None = None
             try:
                 link = self._connect()
-                link.info()
+                self._board = link.info().board
                 return work(link)
             except (LinkError, RunTimeout):
                 raise
@@ -163,11 +164,10 @@ class Updater:
     # ---- transfer ----
 
     def _transfer(self, link: Link) -> int | None:
-        digest = self._package[128:136].hex()
         for attempt in range(self._limits.starts):
             info = slots.slots(link)
             if info.running is not None and info.trial is None:
-                if info.slots[info.running].digest == digest:
+                if self._is_ours(info.slots[info.running]):
                     return None
             try:
                 slot = self._send_all(link)
@@ -185,7 +185,7 @@ class Updater:
             return ModelError(
                 f"the device refuses the package: {self._words(error.payload[0])}",
                 where=error.where,
-                expected="a package made for this device",
+                expected=f"a package made for this device, a board '{self._board}'",
                 hints=("`fwgen nvmem --port PORT slots` shows what it asks for.",),
             )
         if error.status == Status.BUSY:
@@ -227,17 +227,32 @@ class Updater:
     # ---- trial ----
 
     def _try(self, link: Link, slot: int) -> str:
-        digest = self._package[128:136].hex()
         info = slots.slots(link)
-        if info.trial == slot and info.running != slot:
+        if self._is_ours(info.slots[slot]) and info.trial == slot and info.running != slot:
             slots.reset(link)
             info = self._after_boot(link)
-        if info.running == slot and info.slots[slot].digest == digest:
+        if not self._is_ours(info.slots[slot]):
+            raise TaskError(
+                f"slot {slot} holds another package by now",
+                where=link.transport.name,
+                expected="nobody else who updates the device at the same time",
+                hints=("`fwgen nvmem --port PORT slots` shows what the device runs.",),
+            )
+        if info.running == slot:
             return "confirmed" if info.confirmed == slot else "on trial"
         raise TaskError(
             f"the device went back to what it ran: {self._words(info.fault)}",
             where=link.transport.name,
             expected="a package whose self-test passes on the device",
+        )
+
+    def _is_ours(self, slot: Slot) -> bool:
+        """Whether a slot holds the package; one of the same model may differ in its header."""
+        header = self._package[:HEADER_SIZE]
+        return (
+            slot.digest == header[128:136].hex()
+            and slot.version == int.from_bytes(header[20:24], "little")
+            and slot.name == header[96:128].partition(b"\0")[0].decode("utf-8", "replace")
         )
 
     def _after_boot(self, link: Link) -> SlotsInfo:

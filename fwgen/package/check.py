@@ -28,6 +28,15 @@ def read_package(path: Path) -> tuple[bytes, Header]:
             expected="a file that `fwgen pack` wrote",
         ) from None
     fault = whole(data)
+    if fault is Fault.LENGTH:
+        length = format.decode_header(data).length
+        raise ModelError(
+            f"the file has {len(data)} bytes, its header says {length}: "
+            + ("its end is missing" if len(data) < length else "something was appended"),
+            where=str(path),
+            expected="the file as `fwgen pack` wrote it",
+            hints=("Copy it again; transfers in text mode and appended files have this effect.",),
+        )
     if fault is not Fault.GOOD:
         raise ModelError(
             fault_words(fault), where=str(path), expected="a file that `fwgen pack` wrote"

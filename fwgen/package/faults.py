@@ -49,7 +49,7 @@ FAULT_WORDS = {
     Fault.KERNEL: "the package needs a CPU kernel that the firmware lacks",
     Fault.LIMIT: "the package has more tensors or operations than the firmware has room for",
     Fault.READ: "the flash cannot be read",
-    Fault.SELF_TEST: "the self-test gave a wrong result",
+    Fault.SELF_TEST: "the self-test failed or gave a wrong result",
     Fault.BOOTS: "it was started too often without being confirmed",
 }
 

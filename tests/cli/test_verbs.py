@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 from pathlib import Path
 
 import pytest
+import serial
 
 from fwgen.cli.main import run
 
@@ -181,6 +184,27 @@ def test_monitor_wants_one_place(capsys: pytest.CaptureFixture[str]) -> None:
 def test_monitor_of_a_port_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["monitor", "--port", "/dev/none"]) == 5
     assert "cannot open the serial port" in capsys.readouterr().err
+
+
+def test_ports_that_are_none_or_in_use(capsys: pytest.CaptureFixture[str]) -> None:
+    """One plain sentence each, and no advice that does not apply."""
+    ours, theirs = pty.openpty()
+    holder = serial.Serial(os.ttyname(theirs), exclusive=True)
+    try:
+        for port, code, words in (
+            (os.ttyname(theirs), 5, "another program uses the serial port"),
+            ("/dev/null", 5, "this is no serial port"),
+            (__file__, 5, "this is no serial port"),
+            ("/dev/none", 5, "cannot open the serial port: No such file or directory"),
+            ("", 2, "the port has no name"),
+        ):
+            assert run(["nvmem", "--port", port, "slots"]) == code
+            said = capsys.readouterr().err
+            assert words in said and "Errno" not in said
+    finally:
+        holder.close()
+        os.close(ours)
+        os.close(theirs)
 
 
 def test_doctor_names_what_is_missing(

@@ -151,6 +151,34 @@ def test_what_runs_already_is_not_sent(program: Path, tmp_path: Path) -> None:
         assert (report.slot, report.sent) == (None, 0)
 
 
+def test_the_same_model_under_another_version_is_sent(program: Path, tmp_path: Path) -> None:
+    """Its payload runs already, but not its header: name and smallest version come from that."""
+    device = HostDevice(program, tmp_path / "flash")
+    with line_to(device, Noise()) as line:
+        assert updater(line).run().slot == 0
+        newer = make_package("one", seed=1, weights=9000, version=2)
+        assert newer[512:] == PACKAGE[512:]
+        assert updater(line, newer).run().slot == 1
+        assert [slot.version for slot in slots_of(line).slots] == [1, 2]
+        assert updater(line, newer).run().slot is None
+
+
+def test_two_hosts_at_once(program: Path, tmp_path: Path) -> None:
+    """Who finds another package in the slot where its own was says so, and starts nothing."""
+    device = HostDevice(program, tmp_path / "flash")
+    with line_to(device, Noise()) as line:
+        first = updater(line)
+        assert first.run(reset=False).state == "written"
+        assert updater(line, OTHER).run(reset=False).state == "written"
+        link = connect(line)
+        with pytest.raises(TaskError, match="slot 0 holds another package by now"):
+            first._try(link, 0)
+        link.transport.close()
+        info = slots_of(line)
+        assert (info.running, info.trial) == (None, 0)
+        assert info.slots[0].name == "two"
+
+
 def test_wrong_packages_change_nothing(program: Path, tmp_path: Path) -> None:
     flash = tmp_path / "flash"
     device = HostDevice(program, flash)

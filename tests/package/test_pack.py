@@ -161,8 +161,8 @@ def test_the_verb_writes_signs_and_shows(
     ("change", "message"),
     [
         (lambda d: d[:400], "no model package"),
-        (lambda d: d[:-1], "does not fit"),
-        (lambda d: d + b"x", "does not fit"),
+        (lambda d: d[:-1], "its end is missing"),
+        (lambda d: d + b"x", "something was appended"),
         (lambda d: d[:700] + bytes([d[700] ^ 1]) + d[701:], "CRC-32"),
         (lambda d: d[:40] + bytes([d[40] ^ 1]) + d[41:], "header is damaged"),
     ],
