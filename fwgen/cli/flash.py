@@ -87,9 +87,6 @@ def flash(
     """Load the image in the build folder or project DIR into the board at PORT and start it.
 
     Methods by board, what is sent and how to recover: docs/flash.md.
-
-    Exit code 0: it was loaded, verified and started, as asked; 5: the device or the line
-    failed, the message says in what state the device is; 124: time ran out.
     """
     from fwgen.emulate import open_firmware
     from fwgen.flash.flasher import Flasher, flash_steps

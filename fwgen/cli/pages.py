@@ -203,6 +203,20 @@ PAGES = {
             (124, _TIME),
         ),
     ),
+    "flash": Page(
+        (
+            ("fwgen flash --port /dev/ttyUSB0 build/rv1126-nvdla-digits", "load, verify, start"),
+            ("fwgen flash --dry-run build/rv1126-nvdla-digits", "print what would be done"),
+            ("fwgen flash -p /dev/ttyUSB0 --no-start --log log.txt .", "this folder's project"),
+        ),
+        (
+            (2, "a wrong option, or a board that this verb does not load"),
+            (5, "the device or the line failed; the message says what state the device is in"),
+            (124, _TIME),
+        ),
+        ("FWGEN_BOARDS",),
+        (("build/BOARD/firmware.bin", "what is loaded, and firmware.REGION.bin"),),
+    ),
     "nvmem": Page((("fwgen nvmem --port /dev/ttyUSB0 list", "partitions and settings"),), _LINE),
     "nvmem list": Page((("fwgen nvmem -p /dev/ttyUSB0 list", "partitions and settings"),), _LINE),
     "nvmem get": Page((("fwgen nvmem -p /dev/ttyUSB0 get gain", "print a setting"),), _LINE),
