@@ -24,6 +24,7 @@ from fwgen.machine.from_board import machine_config
 from fwgen.machine.inference import Inference, Target
 from fwgen.machine.link import ModelInfo, TensorInfo
 from fwgen.machine.monitor import monitor
+from fwgen.machine.relay import Relay
 from fwgen.machine.session import QemuSession
 from fwgen.profile import Profile, make_profile
 
@@ -409,15 +410,31 @@ def write_outputs(report: RunReport, directory: Path) -> list[Path]:
     return written
 
 
-def monitor_build(folder: BuildFolder, seconds: float | None = None) -> None:
+def monitor_build(
+    folder: BuildFolder,
+    seconds: float | None = None,
+    listen: str | None = None,
+    say: Callable[[str], None] = lambda _line: None,
+) -> None:
     """Boot the firmware and show its console in the terminal until Ctrl-].
 
     The emulated time follows the wall clock.
 
+    Args:
+        folder: the build.
+        seconds: wall-clock limit.
+        listen: address at which the serial link is offered (fwgen.machine.relay).
+        say: gets a line with the port to use.
+
     Raises:
-        UsageError: QEMU is missing.
+        UsageError: QEMU is missing, or the address cannot be listened on.
         DeviceError: the emulator ended.
     """
     machine = machine_config(folder.board, icount=False)
     with QemuSession(folder.elf, machine, limit=None) as session:
-        monitor(session.console_line(), seconds=seconds)
+        if listen is None:
+            monitor(session.console_line(), seconds=seconds)
+            return
+        with Relay(session.link_line(), listen) as relay:
+            say(f"the serial link is at --port {relay.port}")
+            monitor(session.console_line(), seconds=seconds, relay=relay)

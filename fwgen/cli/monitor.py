@@ -23,6 +23,12 @@ from fwgen.errors import UsageError
     help="Leave after so many seconds.",
 )
 @click.option("-b", "--board", help="Another board than the folder's; not with --port.")
+@click.option(
+    "--listen",
+    metavar="ADDRESS",
+    help="Offer the emulated board's serial link at unix:PATH, HOST:PORT or PORT (0: a free "
+    "one), for fwgen update, nvmem and your own programs.",
+)
 @settings.common_options
 def monitor(
     directory: Path | None,
@@ -30,11 +36,13 @@ def monitor(
     baud: int,
     timeout: float | None,
     board: str | None,
+    listen: str | None,
 ) -> None:
     """Show the console of a board (--port), or of the build folder or project DIR in the emulator.
 
     What is typed goes to the firmware's shell ('help' lists its commands).
-    Ctrl-] leaves.
+    Ctrl-] leaves. With --listen other programs reach the emulated board as they would
+    reach a real one, and without a terminal it runs until it is ended.
     """
     if (directory is None) == (port is None):
         raise UsageError(
@@ -47,6 +55,12 @@ def monitor(
             "--board chooses the board to emulate",
             where="command line",
             expected="a build folder with --board, or --port alone",
+        )
+    if listen is not None and port is not None:
+        raise UsageError(
+            "--listen offers the link of an emulated board",
+            where="command line",
+            expected="a build folder with --listen, or --port alone",
         )
     from fwgen.machine.monitor import monitor as show
 
@@ -66,4 +80,4 @@ def monitor(
 
     folder = open_firmware(directory, board)
     note(f"{folder.elf} on the emulated {folder.board.name}; Ctrl-] leaves")
-    monitor_build(folder, seconds=timeout)
+    monitor_build(folder, seconds=timeout, listen=listen, say=note)

@@ -165,7 +165,7 @@ def delete(context: click.Context, key: str) -> None:
 def slots(context: click.Context) -> None:
     """Show what the model slots hold, and which one runs."""
     from fwgen.machine import slots as client
-    from fwgen.package.faults import fault_words
+    from fwgen.package.faults import Fault, fault_words
 
     with _device(context) as link:
         info = client.slots(link)
@@ -184,7 +184,9 @@ def slots(context: click.Context) -> None:
             if index == slot.index
         ]
         if slot.fault:
-            rows.append((slot.index, None, None, None, fault_words(slot.fault)))
+            empty = slot.fault == Fault.EMPTY
+            state = "no package" if empty else fault_words(slot.fault)
+            rows.append((slot.index, None, None, None, state))
         else:
             rows.append((slot.index, slot.name, slot.version, slot.length, ", ".join(marks)))
     print_table(("SLOT", "MODEL", "VERSION", "BYTES", "STATE"), rows, ("VERSION", "BYTES"))

@@ -246,6 +246,10 @@ PAGES = {
         (
             ("fwgen monitor --port /dev/ttyUSB0", "a board; Ctrl-] leaves"),
             ("fwgen monitor build/mps2-an385-digits", "the same firmware, emulated"),
+            (
+                "fwgen monitor build/mps2-an385-nvmem-digits --listen 5555",
+                "and fwgen update --port socket://127.0.0.1:5555",
+            ),
         ),
         ((2, _USAGE), (5, _DEVICE)),
         _EMULATOR,

@@ -15,6 +15,7 @@ import tty
 from collections.abc import Callable, Iterator
 
 from fwgen.machine.frames import Receiver
+from fwgen.machine.relay import Relay
 from fwgen.machine.transport import FileTransport
 
 LEAVE = 0x1D  # Ctrl-]
@@ -40,6 +41,7 @@ def monitor(
     keys: int | None = None,
     show: Callable[[bytes], None] | None = None,
     seconds: float | None = None,
+    relay: Relay | None = None,
 ) -> None:
     """Show the console until Ctrl-], the end of `keys` or the time limit.
 
@@ -48,6 +50,8 @@ def monitor(
         keys: file descriptor to read keys from; default is standard input.
         show: gets text; default writes to standard output.
         seconds: wall-clock limit.
+        relay: offers a line of the board, this one or another, to another program; with
+            it the end of `keys` is not the end.
 
     Raises:
         LineClosed: the other side is gone.
@@ -56,17 +60,28 @@ def monitor(
     show = show or _write_out
     receiver = Receiver()
     end = None if seconds is None else time.monotonic() + seconds
-    sources = [line.fileno(), keys]
+    sources = {line.fileno(), keys}
     with raw_terminal(keys):
         while end is None or time.monotonic() < end:
             wait = None if end is None else max(0.0, end - time.monotonic())
-            ready, _, _ = select.select(sources, [], [], wait)
+            ready, _, _ = select.select(
+                [*sources.union(relay.sources() if relay is not None else ())], [], [], wait
+            )
             if line.fileno() in ready:
-                for item in receiver.feed(line.receive(time.monotonic())):
+                data = line.receive(time.monotonic())
+                for item in receiver.feed(data):
                     if isinstance(item, bytes):
                         show(item)
+                if relay is not None and relay.line is line:
+                    relay.to_client(data)
+            if relay is not None:
+                if relay.line is not line and relay.line.fileno() in ready:
+                    relay.to_client(relay.line.receive(time.monotonic()))
+                relay.serve(ready)
             if keys in ready and not _forward(keys, line):
-                return
+                if relay is None or os.isatty(keys):
+                    return
+                sources.discard(keys)
 
 
 def _forward(keys: int, line: FileTransport) -> bool:

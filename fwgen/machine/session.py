@@ -183,6 +183,10 @@ class QemuSession:
         """The console's line, for an interactive monitor instead of `link`."""
         return self._lines[self.machine.console_serial_index]
 
+    def link_line(self) -> SocketTransport:
+        """The link's line, for a relay instead of `link`; the console's where they share it."""
+        return self._lines[self._link_index()]
+
     def command(self, serial_fds: dict[int, int]) -> list[str]:
         """QEMU's command line; `serial_fds` are sockets by serial line index."""
         m = self.machine

@@ -232,6 +232,38 @@ def test_monitor_shows_the_console(build: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_other_programs_reach_the_emulated_board(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A new model goes into a slot of the board in `fwgen monitor --listen`, and runs."""
+    model, board = str(MODEL), "mps2-an385-nvmem"
+    folder, package = tmp_path / "firmware", tmp_path / "model.pkg"
+    assert run(["build", model, "-b", board, "--nvmem", "-o", str(folder)]) == 0
+    assert run(["pack", model, "-b", board, "-o", str(package)]) == 0
+    command = [sys.executable, "-m", "fwgen", "monitor", str(folder)]
+    port = f"unix:{tmp_path / 'link'}"
+    with subprocess.Popen(
+        [*command, "--listen", port],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as monitor:
+        assert monitor.stdout is not None
+        try:
+            while "slots:" not in (line := monitor.stdout.readline()):
+                assert line, "the monitor ended"
+            capsys.readouterr()
+            assert run(["nvmem", "--port", port, "slots"]) == 0
+            assert "no package" in capsys.readouterr().out
+            assert run(["update", "--port", port, str(package)]) == 0
+            capsys.readouterr()
+            assert run(["nvmem", "--port", port, "--json", "slots"]) == 0
+            assert "digits" in capsys.readouterr().out
+        finally:
+            monitor.terminate()
+
+
 @pytest.mark.parametrize("board", ["mps2-an385", "mps2-an386", "mps2-an500", "mps3-an547"])
 def test_demo(board: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["demo", "--board", board, "--images", "20", "--output", str(tmp_path / "demo")]
