@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fwgen.build.elf import Section
 from fwgen.plan.pools import LINE
 
 COMPONENTS = (
     "kernel",
+    "kernel port",
     "startup",
     "fault report",
     "driver + executor",
@@ -36,6 +37,7 @@ COMPONENTS = (
 
 _FOLDERS = (
     ("obj/kernel/", "kernel"),
+    ("obj/rtos/ports/", "kernel port"),
     ("obj/rtos/startup/", "startup"),
     ("obj/rtos/fault/", "fault report"),
     ("obj/src/vectors.", "startup"),
@@ -195,6 +197,20 @@ def component_of(piece: Piece, section: Section) -> str:
     return "C library"
 
 
+def _without_overlap(pieces: Sequence[Piece]) -> list[Piece]:
+    """The same pieces, each ending where the next begins.
+
+    The map gives texts the size that they had before the linker merged equal ones.
+    """
+    ordered = sorted(pieces, key=lambda piece: piece.address)
+    ends = [piece.address for piece in ordered[1:]]
+    clipped = [
+        replace(piece, size=min(piece.size, end - piece.address))
+        for piece, end in zip(ordered, ends, strict=False)
+    ]
+    return clipped + ordered[-1:]
+
+
 def size_report(
     sections: Sequence[Section],
     pieces: Mapping[str, Sequence[Piece]],
@@ -210,7 +226,7 @@ def size_report(
     sums = {name: [0, 0, 0] for name in COMPONENTS}
     for section in sections:
         kind = 2 if not section.has_contents else 1 if section.is_writable else 0
-        inside = pieces.get(section.name, ())
+        inside = _without_overlap(pieces.get(section.name, ()))
         left = section.size
         for piece in inside:
             sums[component_of(piece, section)][kind] += piece.size

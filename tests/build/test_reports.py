@@ -10,7 +10,7 @@ import pytest
 from fwgen.build.artefacts import flat_binary, intel_hex, write_file
 from fwgen.build.elf import Image, Section, Symbol
 from fwgen.build.scons import explain
-from fwgen.build.size import read_pieces, size_report
+from fwgen.build.size import Piece, read_pieces, size_report
 from fwgen.build.stack import (
     find_cycle,
     parse_functions,
@@ -211,6 +211,22 @@ def test_sizes_by_component_and_region() -> None:
     }
     assert (report.text, report.data, report.bss) == (0x6C, 0, 0x2D0)
     assert [(r.name, r.used) for r in report.regions] == [("flash", 0x6C), ("ram", 0x2D0)]
+
+
+def test_merged_texts_count_once() -> None:
+    """The linker's map says 0x20 bytes of text, of which it has merged 8 with the next."""
+    section = Section(".rodata", 0x100, 0x100, 0x40, True, False, False, bytes(0x40))
+    pieces = {
+        ".rodata": [
+            Piece(0x100, 0x20, "obj/rtos/ports/cortex_a/timer.o", ".rodata.str1.1"),
+            Piece(0x118, 0x28, "obj/rtos/link/answer.o", ".rodata"),
+        ]
+    }
+    report = size_report([section], pieces, [("flash", 0, 0x1000)])
+    assert {c.name: c.text for c in report.components} == {
+        "kernel port": 0x18,
+        "link + shell": 0x28,
+    }
 
 
 def test_initialised_variables_count_in_both_regions() -> None:
