@@ -17,6 +17,8 @@ from flashing import flash, image, line_to, options
 
 from fwgen.cli.main import run
 
+pytestmark = pytest.mark.waits
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

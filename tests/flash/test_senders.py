@@ -19,6 +19,8 @@ from fwgen.flash.line import Line, TransferError
 from fwgen.flash.xmodem import Patience, send_xmodem, send_ymodem
 from fwgen.machine.transport import open_transport
 
+pytestmark = pytest.mark.waits
+
 
 def receive(program: str, folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
     """One of lrzsz's receivers, on pipes."""

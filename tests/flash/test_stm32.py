@@ -11,6 +11,8 @@ from fwgen.errors import DeviceError, RunTimeout, UsageError
 from fwgen.flash.flasher import flash_steps
 from fwgen.machine.transport import open_transport
 
+pytestmark = pytest.mark.waits
+
 
 def test_write_verify_go() -> None:
     device, what = FakeStm32(), stm32_image(BASE, 3001, PAGE)

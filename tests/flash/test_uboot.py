@@ -18,6 +18,8 @@ from fwgen.flash.image import FlashImage
 from fwgen.flash.line import Transcript
 from fwgen.flash.options import Storage
 
+pytestmark = pytest.mark.waits
+
 HEADER = LOAD - 64
 KNOWN = re.compile(
     r"version|load[bxy] 0x2007fc0|crc32 0x2007fc0 0x[0-9a-f]+"
