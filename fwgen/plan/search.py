@@ -22,8 +22,10 @@ source has a fixed seed: the same input gives the same packing everywhere.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from random import Random
 
 # Tuned on hard instances with 154 to 409 items and 0 to 6 % slack: weighting items
@@ -71,6 +73,21 @@ class _Notch:
     moves: list[Move] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class _Choice:
+    """A notch on the way down, and what is still to try in it.
+
+    `reason` has the columns, as bits, that make what was tried impossible: it stays
+    impossible while no move over these columns changes.
+    """
+
+    notches: list[_Notch]
+    notch: _Notch
+    moves: Iterator[Move]
+    reason: int
+    key: bytes
+
+
 def search(
     spans: Sequence[tuple[int, int]], sizes: Sequence[int], height: int, budget: int
 ) -> Outcome:
@@ -92,12 +109,13 @@ def search(
         return Outcome(None, True, 0)
     random = Random(1)
     trouble = [0.0] * width
+    dead: dict[bytes, int] = {}
     steps = number = 0
     while steps < budget:
         power = _LIFETIME_POWERS[number % 2]
         dead_ends = _DEAD_ENDS[number // 2 % 2] << number // _DOUBLING
         weights = [(b - a) ** power * size * (1 + random.random()) for a, b, size in rectangles]
-        run = _Run(rectangles, load, height, weights, trouble)
+        run = _Run(rectangles, load, height, weights, trouble, dead)
         outcome = run.search(dead_ends, budget - steps)
         steps += outcome.steps
         if outcome.offsets is not None or outcome.exhausted:
@@ -145,7 +163,9 @@ class _Run:
         height: int,
         weights: list[float],
         trouble: list[float],
+        dead: dict[bytes, int],
     ) -> None:
+        self.dead = dead
         self.items = items
         self.height = height
         self.trouble = trouble
@@ -167,31 +187,56 @@ class _Run:
     def search(self, dead_ends: int, budget: int) -> Outcome:
         """Descend until a packing, the end of all choices or a limit is reached."""
         notches = list(self.notches_in(0, len(self.floor)))
-        stack: list[tuple[list[_Notch], _Notch, Iterator[Move]]] = []
+        stack: list[_Choice] = []
         undo: list[tuple[int, int, int, list[int]]] = []
+        dead = self.dead
         steps = 0
         while notches:
-            chosen = min(notches, key=lambda notch: notch.rank)
-            stack.append((notches, chosen, iter(chosen.moves)))
+            key = self.state()
+            reason = dead.get(key)
+            if reason is None:
+                chosen = min(notches, key=lambda notch: notch.rank)
+                stack.append(
+                    _Choice(notches, chosen, iter(chosen.moves), self.around(chosen), key)
+                )
             while True:
-                notches, chosen, moves = stack[-1]
-                move = next(moves, None)
+                if reason is not None:
+                    # Back to the last move that has to do with it.
+                    while True:
+                        dead_ends -= 1
+                        if not undo:
+                            return Outcome(None, True, steps)
+                        if dead_ends < 0:
+                            return Outcome(None, False, steps)
+                        last = undo.pop()
+                        self.take_back(*last)
+                        if reason & ((1 << last[2]) - (1 << last[1])):
+                            break
+                        stack.pop()
+                    stack[-1].reason |= reason
+                choice = stack[-1]
+                move = next(choice.moves, None)
                 if move is not None:
                     break
+                reason = choice.reason
+                dead[choice.key] = reason
                 stack.pop()
-                if not stack:
-                    return Outcome(None, True, steps)
-                dead_ends -= 1
-                if dead_ends < 0:
-                    return Outcome(None, False, steps)
-                self.take_back(*undo.pop())
             steps += 1
             if steps > budget:
                 return Outcome(None, False, steps)
             undo.append(self.apply(move))
-            notches = [notch for notch in notches if notch is not chosen]
+            chosen = choice.notch
+            notches = [notch for notch in choice.notches if notch is not chosen]
             notches += self.notches_in(chosen.left, chosen.right)
         return Outcome(self.offsets, False, steps)
+
+    def state(self) -> bytes:
+        """What all that follows depends on."""
+        return blake2b(self.placed + array("q", self.floor), digest_size=16).digest()
+
+    def around(self, notch: _Notch) -> int:
+        """The columns that decide what can happen in a notch, as bits."""
+        return (1 << (notch.right + 1)) - (1 << max(0, notch.left - 1))
 
     def apply(self, move: Move) -> tuple[int, int, int, list[int]]:
         item, a, b, top = move
