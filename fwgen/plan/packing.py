@@ -21,7 +21,7 @@ from random import Random
 
 from fwgen.plan.search import columns, search
 
-DEFAULT_STEPS = 200_000  # some ten seconds of a slow machine
+DEFAULT_STEPS = 150_000  # some ten seconds of a slow machine
 _REPAIR_COST = 400  # search steps that take as long as one first fit
 
 
@@ -110,7 +110,7 @@ def _improve(items: Sequence[Item], best: Packing, target: int, steps: int) -> P
     # Every packing that cannot sink has a height in whole units.
     height = max(best.lower_bound, target // unit * unit)
     floor = height  # nothing lower is asked for
-    share = steps // 2
+    share = steps if target > best.lower_bound else steps // 2  # a goal is all that counts
     while steps > 0 and best.height > floor:
         outcome = search(spans, sizes, height, min(share, steps))
         steps -= max(1, outcome.steps)

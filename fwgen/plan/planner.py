@@ -39,6 +39,7 @@ from fwgen.program.program import Buffer, Program, Role, Space
 __all__ = ["LINE", "PlanOptions", "padded", "plan", "plan_all"]
 
 _STEPS = 20_000  # of the packing, by unit of effort: some two seconds at most
+_STEPS_TO_FIT = 100_000  # where all would fit by the bound, but no plan was found yet
 
 
 def plan(program: Program, board: Board, options: PlanOptions = PlanOptions()) -> Layout:  # noqa: B008
@@ -295,12 +296,14 @@ def _best_subset(
     """
     by_size = sorted(buffers, key=lambda b: (b.id in wished, -items[b.id].size, b.id))
 
-    def attempt(dropped: int, goal: int | None) -> tuple[list[int], list[Buffer]] | None:
+    def attempt(
+        dropped: int, goal: int | None, steps: int = _STEPS
+    ) -> tuple[list[int], list[Buffer]] | None:
         kept = sorted(by_size[dropped:], key=lambda b: b.id)
         chosen = [items[b.id] for b in kept]
         if lower_bound(chosen) > pool.free:
             return None
-        packing = pack(chosen, goal, steps=options.effort * _STEPS)
+        packing = pack(chosen, goal, steps=options.effort * steps)
         fits = _arena_base(chosen, packing.height, pool, options) is not None
         return (list(packing.offsets), kept) if fits else None
 
@@ -308,6 +311,10 @@ def _best_subset(
     if everything is not None:
         return everything
     room = max(0, pool.free - up(options.guard, LINE))
+    # The lowest plan was too much to ask for; one that just fits may be found.
+    everything = attempt(0, room, _STEPS_TO_FIT)
+    if everything is not None:
+        return everything
     low, high = 0, len(by_size)  # `low` dropped does not fit, `high` (nothing kept) does
     while high - low > 1:
         middle = (low + high) // 2

@@ -15,7 +15,16 @@ columns of equal floor between higher neighbours:
 What a column can waste is known: the height minus its floor minus the sizes
 still to come. Columns without slack leave one or two choices, so the search
 works on the notch with the fewest, and prefers columns that were dead ends
-before. A run that meets too many dead ends is given up for one with other
+before. A column that the items inside a notch cannot fill up to its lower wall
+wastes the rest, and what it wastes must not be more than it can.
+
+What happens in a notch depends on nothing but the columns in and beside it. So a
+dead end has a reason, a set of columns: the search jumps back over the moves that
+touch none of them (independent sections of time do not multiply), and a state
+found dead once, by whatever stacking of the same items, is not entered again, in
+later runs neither.
+
+A run that meets too many dead ends is given up for one with other
 preferences among the choices. Steps are counted, not seconds, and the random
 source has a fixed seed: the same input gives the same packing everywhere.
 """
@@ -29,8 +38,8 @@ from hashlib import blake2b
 from random import Random
 
 # Tuned on hard instances with 154 to 409 items and 0 to 6 % slack: weighting items
-# by lifetime times size, or by its square times size, each suits some of them.
-_LIFETIME_POWERS = (1, 2)
+# by a power of the lifetime times size, each power suits some of them.
+_LIFETIME_POWERS = (1, 2, 0.5, 3)
 _DEAD_ENDS = (300, 1000)  # per run; both double every eight runs, so that small
 _DOUBLING = 8  # instances without a solution are searched to the end
 _FORGET = 0.7  # what remains of the memory of dead ends after a run
@@ -112,8 +121,10 @@ def search(
     dead: dict[bytes, int] = {}
     steps = number = 0
     while steps < budget:
-        power = _LIFETIME_POWERS[number % 2]
-        dead_ends = _DEAD_ENDS[number // 2 % 2] << number // _DOUBLING
+        power = _LIFETIME_POWERS[number % len(_LIFETIME_POWERS)]
+        dead_ends = (
+            _DEAD_ENDS[number // len(_LIFETIME_POWERS) % len(_DEAD_ENDS)] << number // _DOUBLING
+        )
         weights = [(b - a) ** power * size * (1 + random.random()) for a, b, size in rectangles]
         run = _Run(rectangles, load, height, weights, trouble, dead)
         outcome = run.search(dead_ends, budget - steps)
@@ -154,6 +165,7 @@ class _Run:
         load: sum of sizes by column.
         weights: of the items; the heavier is tried first.
         trouble: dead ends seen by column, counted up here.
+        dead: states without a packing and the columns that are the reason, added to here.
     """
 
     def __init__(
@@ -196,9 +208,8 @@ class _Run:
             reason = dead.get(key)
             if reason is None:
                 chosen = min(notches, key=lambda notch: notch.rank)
-                stack.append(
-                    _Choice(notches, chosen, iter(chosen.moves), self.around(chosen), key)
-                )
+                moves = iter(chosen.moves)
+                stack.append(_Choice(notches, chosen, moves, _around(chosen), key))
             while True:
                 if reason is not None:
                     # Back to the last move that has to do with it.
@@ -233,10 +244,6 @@ class _Run:
     def state(self) -> bytes:
         """What all that follows depends on."""
         return blake2b(self.placed + array("q", self.floor), digest_size=16).digest()
-
-    def around(self, notch: _Notch) -> int:
-        """The columns that decide what can happen in a notch, as bits."""
-        return (1 << (notch.right + 1)) - (1 << max(0, notch.left - 1))
 
     def apply(self, move: Move) -> tuple[int, int, int, list[int]]:
         item, a, b, top = move
@@ -284,7 +291,7 @@ class _Run:
 
     def notch(self, left: int, right: int, level: int) -> _Notch:
         """All that can happen in a notch, by its end column that leaves less choice."""
-        items, placed, rest = self.items, self.placed, self.rest
+        items, placed, rest, floor = self.items, self.placed, self.rest, self.floor
         room = self.height - level
         inside = [
             i
@@ -292,14 +299,23 @@ class _Run:
             for i in self.starting[column]
             if not placed[i] and items[i][1] <= right
         ]
+        low = min((floor[c] for c in (left - 1, right) if 0 <= c < len(floor)), default=self.height)
         if not inside:
-            walls = [self.floor[c] for c in (left - 1, right) if 0 <= c < len(self.floor)]
-            top = min(walls, default=self.height)
-            if top - level > room - max(rest[left:right]):
+            if low - level > room - max(rest[left:right]):
                 for column in range(left, right):
                     self.trouble[column] += 1 / (right - left)
                 return _Notch(left, right, _DEAD)
-            return _Notch(left, right, _FORCED, [(-1, left, right, top)])
+            return _Notch(left, right, _FORCED, [(-1, left, right, low)])
+        # Whatever is not inside rests on a wall, so this much of the notch has to be filled.
+        missing = [low - level] * (right - left)
+        for i in inside:
+            a, b, size = items[i]
+            for column in range(a - left, b - left):
+                missing[column] -= size
+        for column, gap in enumerate(missing, left):
+            if gap > room - rest[column]:
+                self.trouble[column] += 1
+                return _Notch(left, right, _DEAD)
         best: _Notch | None = None
         for column in (left, right - 1):
             slack = room - rest[column]
@@ -354,3 +370,8 @@ class _Run:
                 if a < left or b > right:
                     top = min(top, max(floor[a:b]))
         return top
+
+
+def _around(notch: _Notch) -> int:
+    """The columns that decide what can happen in a notch, as bits."""
+    return (1 << (notch.right + 1)) - (1 << max(0, notch.left - 1))
